@@ -238,12 +238,19 @@ def _frames_of(value: Value, vectors: Mapping[str, Array], *, alone: bool) -> Ar
     if fits_as_in_file(value, array.shape):
         array = channels_last(array, shape)
     fits = array.size % type_.size == 0 and _is_framed(array.shape, shape)
-    if not fits or array.dtype != type_.dtype.numpy:
+    if not fits:
         raise UsageError(
             f"its vectors must be {type_} for each frame, got {array.dtype}{list(array.shape)}",
             where=f"input {name!r}",
             hint=order_hint(array.shape, shape)
             or f"give {type_.dtype.numpy} values as [frames, {', '.join(map(str, shape))}]",
+        )
+    if array.dtype != type_.dtype.numpy:
+        scaled = ", scaled as in training" if type_.dtype.is_float else ""
+        raise UsageError(
+            f"expected {type_.dtype.numpy} numbers for the input {type_}, got {array.dtype}",
+            where=f"input {name!r}",
+            hint=f"give {type_.dtype.numpy} numbers{scaled}",
         )
     if not array.size:
         raise UsageError(

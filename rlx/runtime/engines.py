@@ -22,6 +22,7 @@ from rlx.runtime.observation.processor import blas, multiplies_bytes_exactly
 from rlx.runtime.session import Session
 from rlx.support.errors import ToolMissingError, UsageError
 from rlx.support.text.suggest import did_you_mean
+from rlx.support.text.units import counted
 from rlx.support.version import __version__
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ ONNXRUNTIME: Final = "onnxruntime"
 _LEVEL: Final = "ORT_ENABLE_ALL"
 """Optimization level of ONNX Runtime, its default; most users run it so."""
 
+_THREADED: Final = "native"
+"""Backend that computes with the threads of the options; others ignore them."""
+
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 """Settings of NumPy's threads, the first one that is set counts."""
 
@@ -53,6 +57,7 @@ class Engine:
         call: Runs the network: NumPy arrays in, NumPy arrays out.
         exact_call: Runs it without optimizations that change results; None if there are none.
         check_seconds: Time of the comparison of its compiled code with NumPy; None without one.
+        threads: Its threads, if they are those of the options; else None.
     """
 
     name: str
@@ -61,6 +66,7 @@ class Engine:
     call: Call
     exact_call: Call | None = None
     check_seconds: float | None = None
+    threads: int | None = None
 
 
 def engine_names() -> tuple[str, ...]:
@@ -85,13 +91,16 @@ def backend_engine(
     for name in states:
         net.reset_state(name)
     backend = next(b for b in backends() if b.name == net.backend)
+    threads = options.threads if net.backend == _THREADED else None
+    by = "" if threads is None else f", {counted(threads, 'thread')}"
     settings = f"on {device}" + ("" if device is Device.CPU else ", results copied to the host")
     return Engine(
         net.backend,
-        version_of(backend, device),
+        f"{version_of(backend, device)}{by}",
         settings,
         lambda: net.run(inputs, outputs=indices),
         check_seconds=net.check_seconds,
+        threads=threads,
     )
 
 
@@ -228,4 +237,4 @@ def _threads() -> int:
 
 def _thread_text() -> str:
     count = _threads()
-    return "threads for all cores" if not count else f"{count} thread{'s' * (count > 1)}"
+    return counted(count, "thread") if count else "threads for all cores"

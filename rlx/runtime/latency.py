@@ -95,6 +95,7 @@ class Benchmark:
         versions: Versions of rlx, of the backend's libraries, and of the other engine.
         check_seconds: Time of the comparison of compiled code with NumPy before the first call, of
             both engines; None if nothing was compared.
+        threads: Threads of the backend ``native``; None if neither engine is that one.
         engine: Name of the other engine; empty without one.
         settings: Settings of the other engine, such as its optimization level.
         other: Times of the other engine.
@@ -114,6 +115,7 @@ class Benchmark:
     machine: str = ""
     versions: tuple[str, ...] = ()
     check_seconds: float | None = None
+    threads: int | None = None
     engine: str = ""
     settings: str = ""
     other: Latency | None = None
@@ -264,6 +266,7 @@ def bench(
         machine=machine_name(),
         versions=tuple(engine.version for engine in engines),
         check_seconds=_total(engine.check_seconds for engine in engines),
+        threads=next((e.threads for e in engines if e.threads is not None), None),
     )
     if len(engines) == 1:
         return alone

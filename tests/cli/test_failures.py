@@ -118,6 +118,16 @@ def test_vectors_of_the_wrong_shape(capsys, tmp_path, digits_model):
     assert err.startswith("error[RLX-E001]: input 'image': its vectors must be i8[1, 8, 8, 1]")
 
 
+@pytest.mark.parametrize("shape", [(3, 8, 8, 1), (3, 1, 8, 8, 1), (3, 64)])
+def test_vectors_of_the_wrong_type(capsys, tmp_path, digits_model, shape):
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros(shape, np.uint8))
+    status, _, err = run_cli(capsys, "run", digits_model, "--input", path)
+    assert status == 2
+    assert err.startswith("error[RLX-E001]: input 'image': expected int8 numbers for the input i8[")
+    assert err.endswith(", got uint8\n  try: give int8 numbers\n")
+
+
 def test_vectors_that_are_no_numpy_file(capsys, tmp_path, digits_model):
     path = tmp_path / "x.npz"
     path.write_bytes(b"PK\x03\x04 nonsense")

@@ -302,6 +302,7 @@ class Bench(TypedDict):
     machine: str
     versions: list[str]
     check_seconds: float | None
+    threads: int | None
     engine: NotRequired[str]
     settings: NotRequired[str]
     other: NotRequired[Latency]

@@ -80,7 +80,17 @@ def test_unknown_engine(capsys, file):
 def test_threads(capsys, digits_model):
     command = ["bench", str(digits_model), "--seconds", "0", "--backend", "native", "--threads"]
     assert main([*command, "2", "--against", "numpy"]) == 0
-    assert "outputs are equal" in capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
+    assert "outputs are equal" in lines
+    (native,) = (line for line in lines if line.startswith("rlx (native): "))
+    assert native.endswith(", 2 threads")
+    (numpy,) = (line for line in lines if line.startswith("numpy: "))
+    assert "2 threads" not in numpy
+    assert main([*command, "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threads"] == 2
+    numpy_alone = ["bench", str(digits_model), "--seconds", "0", "--backend", "numpy"]
+    assert main([*numpy_alone, "--threads", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threads"] is None
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "1000000", "two"])

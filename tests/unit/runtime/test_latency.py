@@ -100,7 +100,7 @@ def test_figures_of_a_graph(case):
     assert (found.ratio, found.median_ratio, found.other, found.difference) == (None,) * 4
     assert set(found.as_json()) == {
         "name", "batch", "ops", "macs", "constant_bytes", "latency", "backend", "device", "machine",
-        "versions", "check_seconds",
+        "versions", "check_seconds", "threads",
     }  # fmt: skip
     assert (found.backend, found.device) == (rlx.runtime.find_backend(rlx.Device.CPU).name, "cpu")
     assert found.versions[0].startswith(f"rlx {rlx.__version__}, ")
