@@ -43,9 +43,8 @@ class AbsentTarget:
         """Whether the target has an option, such as ``weights`` for ``--weights``."""
         spec = find_spec(self.package)
         folder = Path(spec.origin).parent if spec is not None and spec.origin else None
-        if folder is None or not (folder / _OPTIONS_FILE).is_file():
-            return False
-        return name in _fields((folder / _OPTIONS_FILE).read_text(encoding="utf-8"))
+        files = () if folder is None else folder.rglob(_OPTIONS_FILE)
+        return any(name in _fields(file.read_text(encoding="utf-8")) for file in files)
 
 
 def absent_targets() -> Iterator[AbsentTarget]:

@@ -88,7 +88,7 @@ def test_target_that_lacks_a_method_is_refused_with_its_name(installed):
 
 @pytest.mark.usefixtures("toy")
 def test_backend_computes_what_numpy_does():
-    assert [b.name for b in backend.backends()] == ["numpy", "native", "toy", "xla"]
+    assert [b.name for b in backend.backends()] == ["numpy", "native", "toy", "wgpu", "xla"]
     graph = rlx.load(DIGITS).graph
     x = np.random.default_rng(0).integers(-128, 128, (1, 8, 8, 1)).astype(np.int8)
     found = [

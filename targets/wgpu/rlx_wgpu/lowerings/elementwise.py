@@ -34,15 +34,34 @@ def add(node: Node, writer: Writer) -> None:
     """Write the sum or difference of quantized values."""
     op = node.op
     assert isinstance(op, q.QAdd)
+    kernel, (a, b) = _scaled_operands(op, node, writer)
+    total = f"rescale({a} {'-' if isinstance(op, q.QSub) else '+'} {b}, 0u)"
+    result = clamped(total, op.zero_point, op.low, op.high)
+    writer.write_result(kernel, node, f"  return {result};")
+
+
+@RULES.rule(q.QSquaredDifference)
+def squared_difference(node: Node, writer: Writer) -> None:
+    """Write the square of the difference of quantized values."""
+    op = node.op
+    assert isinstance(op, q.QSquaredDifference)
+    kernel, (a, b) = _scaled_operands(op, node, writer)
+    result = clamped("rescale(difference * difference, 0u)", op.zero_point, op.low, op.high)
+    element = f"  let difference = {a} - {b};\n  return {result};"
+    writer.write_result(kernel, node, element)
+
+
+def _scaled_operands(
+    op: q.QAdd | q.QSquaredDifference, node: Node, writer: Writer
+) -> tuple[Kernel, tuple[str, str]]:
+    """Return a kernel with the rescales of ``op``, and both operands in the common scale."""
     kernel, (x, y) = _operands(node, writer)
     define_rescale(kernel, "rescale_x", op.x_rescale)
     define_rescale(kernel, "rescale_y", op.y_rescale)
     define_rescale(kernel, "rescale", op.rescale)
     a = f"rescale_x(({x} - ({op.x_zero_point})) << {op.left_shift}u, 0u)"
     b = f"rescale_y(({y} - ({op.y_zero_point})) << {op.left_shift}u, 0u)"
-    total = f"rescale({a} {'-' if isinstance(op, q.QSub) else '+'} {b}, 0u)"
-    result = clamped(total, op.zero_point, op.low, op.high)
-    writer.write_result(kernel, node, f"  return {result};")
+    return kernel, (a, b)
 
 
 @RULES.rule(q.QMul)
