@@ -69,7 +69,7 @@ def split_nodes(op, instructions):
         for case in cases:
             for one in (case, with_constants(case)) if case.graph.inputs else (case,):
                 node = node_of(one, op)
-                layer = lower(node[0], instructions)
+                layer = lower.__wrapped__(node[0], instructions)
                 if not isinstance(layer, Refusal) and layer.split is not None:
                     found.setdefault(layer.kernel.template, []).append(node)
 
@@ -138,7 +138,8 @@ class Layers:
 
     def __init__(self, nodes, instructions):
         self.nodes = nodes
-        layers = [lower(node, instructions) for node, _ in nodes]
+        # A layer that was split otherwise must not be seen again.
+        layers = [lower.__wrapped__(node, instructions) for node, _ in nodes]
         self.steps = number_steps([(n[0], x) for n, x in zip(nodes, layers, strict=True)])
         self.run = load(ProgramSource.of(self.steps, instructions), FLAGS).run
 
