@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.ops.q import QAdd, QMean, QMul, QRequantize, QSquaredDifference, QSub
+from rlx.ops.q import QAdd, QMean, QMul, QRequantize, QSub
 from scale_sweep.case import (
     CODES,
     Case,
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 _HEADROOM = 1 << 20
 _COUNT = 4096
 _ROWS = 4
-_FUSED = ("ADD", "SUB", "MUL")
-_OPS = {"ADD": QAdd, "SUB": QSub, "MUL": QMul, "SQUARED_DIFFERENCE": QSquaredDifference}
+_OPS = {"ADD": QAdd, "SUB": QSub, "MUL": QMul}
 
 
 def binary(random: np.random.Generator, operator: str, *, activation: str = "NONE") -> Case:
@@ -48,7 +47,7 @@ def binary(random: np.random.Generator, operator: str, *, activation: str = "NON
     else:
         result, zero_point = draw_end(random, activation)
         x = y = float(np.float32(result * random.uniform(1, 2)))
-    factors = {"MUL": _product, "SQUARED_DIFFERENCE": _square}.get(operator, _sum)
+    factors = _product if operator == "MUL" else _sum
     op = _OPS[operator]
 
     def make(precision: Precision, end: Precision) -> Op:
@@ -72,8 +71,7 @@ def binary(random: np.random.Generator, operator: str, *, activation: str = "NON
             for a, s, z in zip(operands, (x, y), zero_points, strict=True)
         ]
         made = model.tensor((256, 256), scale=result, zero_point=zero_point)
-        options = {"fusedActivationFunction": activation} if operator in _FUSED else {}
-        model.operator(operator, given, [made], **options)
+        model.operator(operator, given, [made], fusedActivationFunction=activation)
         return model.build(given, [made])
 
     return Case(operator, (x, y, result), ops, operands, build, 2, right, probe)
@@ -84,8 +82,7 @@ def _half(
 ) -> tuple[float, int]:
     """Return scale and zero point of a result for which a pair of numbers comes to a half."""
     x, y = (float(n) * s for n, s in zip(pair, scales, strict=True))
-    reals = {"ADD": x + y, "SUB": x - y, "MUL": x * y, "SQUARED_DIFFERENCE": (x - y) ** 2}
-    real = reals[operator]
+    real = {"ADD": x + y, "SUB": x - y, "MUL": x * y}[operator]
     steps = int(random.integers(1, 256))
     first = -128 if real > 0 else steps - 128
     zero_point = int(random.integers(first, first + 256 - steps))
@@ -102,13 +99,6 @@ def _sum(x: Any, y: Any, result: Any) -> dict[str, Any]:
         "y_rescale": rescale(y / twice),
         "rescale": rescale(to_result),
     }
-
-
-def _square(x: Any, y: Any, result: Any) -> dict[str, Any]:
-    twice = x.dtype.type(2) * max(x, y)
-    to_result = twice * twice / (x.dtype.type(1 << 14) * result)
-    factors = {"x_rescale": rescale(x / twice), "y_rescale": rescale(y / twice)}
-    return {**factors, "left_shift": 7, "rescale": rescale(to_result)}
 
 
 def _product(x: Any, y: Any, result: Any) -> dict[str, Any]:

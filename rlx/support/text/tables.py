@@ -179,9 +179,13 @@ def text_of(value: object) -> str:
     return printable(str(value))
 
 
+_MAX_WITH_ALL_DIGITS: Final = 1e15
+"""Numbers from here on have an exponent: the digits before the point are noise of the format."""
+
+
 def float_text(value: float, digits: int = 4) -> str:
     """Return a number with significant digits: ``digits``, or all before the point."""
-    large = 10**digits - 0.5 <= abs(value) < math.inf
+    large = 10**digits - 0.5 <= abs(value) < _MAX_WITH_ALL_DIGITS
     return f"{value:,.0f}" if large else f"{value:,.{digits}g}"
 
 

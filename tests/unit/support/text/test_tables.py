@@ -119,7 +119,7 @@ def test_values(value, shown):
     [
         (39_062.5, 4, "39,062"), (1234.56, 6, "1,234.56"), (1234.56, 4, "1,235"), (0.5, 4, "0.5"),
         (-123_456.7, 5, "-123,457"), (9_999.7, 4, "10,000"), (float("-inf"), 4, "-inf"),
-        (float("nan"), 4, "nan"),
+        (float("nan"), 4, "nan"), (1e30, 4, "1e+30"), (2.0**49, 4, "562,949,953,421,312"),
     ],
 )  # fmt: skip
 def test_numbers_have_no_exponent_where_they_are_large(value, digits, shown):
