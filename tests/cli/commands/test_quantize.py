@@ -53,7 +53,8 @@ def test_quantize_then_compare(folder, capsys):
     found = json.loads(out)
     for key in ("top1", "agreement", "output", "samples"):
         assert found[key] == report["comparison"][key]
-    assert len(found["layers"]) >= 4
+    assert report["equalized"]  # so most layers have scaled channels, and are not compared
+    assert len(found["layers"]) >= 2
 
 
 def test_criteria_give_the_exit_status(folder, capsys):
