@@ -143,22 +143,56 @@ def _layer(node: Node, geometry: Geometry, instructions: InstructionSet) -> Nati
     op = cast("QConv2d | QDense", node.op)
     group, lanes = instructions.group, instructions.lanes
     offset = -128 if group == 4 else op.x_zero_point
-    run_count, run_length = geometry.runs
-    groups_of_run = -(-run_length // group)
     group_outputs = geometry.outputs // geometry.groups
     vectors = -(-group_outputs // lanes)
     pixels, blocks = _tiles(geometry.columns, group_outputs, instructions)
-    step, row = geometry.channels, geometry.padded[1] * geometry.channels
+    run_count, run_length = geometry.runs
+    vector_groups = geometry.kernel[0] * run_count * -(-run_length // group)
     unit_rows = -(-geometry.columns // pixels[0]) if geometry.is_row else geometry.rows
-    products = geometry.kernel[0] * run_count * groups_of_run * vectors
-    split = Split.of(
-        geometry.batch * unit_rows,
-        geometry.batch * geometry.rows * geometry.columns * geometry.groups * products,
-    )
+    units = geometry.batch * unit_rows
+    elements = geometry.batch * geometry.rows * geometry.columns * geometry.groups
+    split = Split.of(units, elements * vector_groups * vectors)
     constants: dict[str, Hashable] = {
+        **_image_constants(geometry, group),
         "split": split is not None,
-        "units": geometry.batch * unit_rows,
+        "units": units,
         "unit_rows": unit_rows,
+        "padding": op.x_zero_point - offset,
+        "flip": offset,
+        "group_outputs": group_outputs,
+        "blocks": blocks,
+        "pixels": pixels,
+        "vectors": vectors,
+        "vector_weights": vector_groups * lanes * group,
+        "stride": geometry.groups * vectors * lanes,
+        "rounding": rounding_of(op.rescale),
+        "zero_point": op.zero_point,
+        "low": op.low,
+        "high": op.high,
+    }
+    padded_height, padded_width = geometry.padded
+    scratch = padded_height * padded_width * geometry.channels * (1 if group == 4 else 2) + _SLACK
+
+    def weights(values: Sequence[Array]) -> Array:
+        return _packed(Linear.of(op, values[1], values[2]), geometry, blocks, instructions)
+
+    def channels(values: Sequence[Array]) -> Array:
+        return _channels(Linear.of(op, values[1], values[2]), geometry, vectors * lanes, offset)
+
+    kernel = Kernel.of(op.name.removeprefix("q."), "linear/kernel", constants)
+    return NativeLayer(kernel, (0,), (weights, channels), scratch, split=split)
+
+
+def _image_constants(geometry: Geometry, group: int) -> dict[str, Hashable]:
+    """Return what the template needs to know of image, window and result.
+
+    Args:
+        geometry: Their sizes.
+        group: Products that one lane adds at once.
+    """
+    run_count, run_length = geometry.runs
+    step, row = geometry.channels, geometry.padded[1] * geometry.channels
+    return {
         "by_tiles": geometry.is_row,
         "row_stride": geometry.stride[0],
         "span": (geometry.kernel[0] - 1) * geometry.dilation[0] + 1,
@@ -170,43 +204,19 @@ def _layer(node: Node, geometry: Geometry, instructions: InstructionSet) -> Nati
         "left": geometry.padding[1][0],
         "padded_height": geometry.padded[0],
         "padded_width": geometry.padded[1],
-        "padding": op.x_zero_point - offset,
-        "flip": offset,
         "kernel_height": geometry.kernel[0],
         "row_step": row * geometry.dilation[0],
         "segments": tuple(
-            (run * geometry.dilation[1] * step, groups_of_run) for run in range(run_count)
+            (run * geometry.dilation[1] * step, -(-run_length // group)) for run in range(run_count)
         ),
         "rows": geometry.rows,
         "columns": geometry.columns,
         "outputs": geometry.outputs,
         "groups": geometry.groups,
         "group_step": geometry.channels // geometry.groups,
-        "group_outputs": group_outputs,
         "x_step": step * geometry.stride[1],
         "y_step": row * geometry.stride[0],
-        "blocks": blocks,
-        "pixels": pixels,
-        "vectors": vectors,
-        "vector_weights": geometry.kernel[0] * run_count * groups_of_run * lanes * group,
-        "stride": geometry.groups * vectors * lanes,
-        "rounding": rounding_of(op.rescale),
-        "zero_point": op.zero_point,
-        "low": op.low,
-        "high": op.high,
     }
-    kind = op.name.removeprefix("q.")
-    padded_height, padded_width = geometry.padded
-    scratch = padded_height * padded_width * step * (1 if group == 4 else 2) + _SLACK
-
-    def weights(values: Sequence[Array]) -> Array:
-        return _packed(Linear.of(op, values[1], values[2]), geometry, blocks, instructions)
-
-    def channels(values: Sequence[Array]) -> Array:
-        return _channels(Linear.of(op, values[1], values[2]), geometry, vectors * lanes, offset)
-
-    kernel = Kernel.of(kind, "linear/kernel", constants)
-    return NativeLayer(kernel, (0,), (weights, channels), scratch, split=split)
 
 
 def _tiles(
