@@ -161,7 +161,7 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
 
 
 def _not_found(device: Device, name: str | None) -> TargetNotFoundError:
-    """Return the error about a device for which there is no backend, or none of the name."""
+    """Return the error about a device without a backend, or an unknown or unfit one."""
     where = None if name is None else variable_of("backend", name)
     named = next((b for b in backends() if b.name == name), None)
     if named is not None:

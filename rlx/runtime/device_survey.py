@@ -22,7 +22,7 @@ class _NamesHardware(Protocol):
     """Backend that can name the hardware of a device."""
 
     def hardware(self, device: Device) -> str:
-        """Return the name; raise TargetNotFoundError if there is no such hardware."""
+        """Return the name; raise TargetNotFoundError where the hardware is absent."""
         ...
 
 

@@ -59,7 +59,7 @@ def load(source: ProgramSource, extra_flags: tuple[str, ...] = ()) -> Library:
         extra_flags: Flags in addition to those of all compilations and of the instruction set.
 
     Raises:
-        ToolMissingError: There is no C compiler.
+        ToolMissingError: No C compiler is installed.
         SimulationError: The text does not compile.
     """
     return _library(source, compiler(), (*source.instructions.flags, *extra_flags))
@@ -69,7 +69,7 @@ def compiler() -> tuple[str, ...]:
     """Return the command of the C compiler.
 
     Raises:
-        ToolMissingError: There is none.
+        ToolMissingError: None is installed.
     """
     command = find_compiler()
     if command is None:

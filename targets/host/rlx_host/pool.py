@@ -43,7 +43,7 @@ class Pool:
         """Make a new pool of C; the one before, if there is any, is not touched."""
         new = self._functions.rlx_pool_new(self.threads)
         if not new:
-            raise SimulationError(f"there is no memory for {self.threads} threads")
+            raise SimulationError(f"out of memory for {self.threads} threads")
         self.handle.value = new
         end = weakref.finalize(self, self._functions.rlx_pool_free, ctypes.c_void_p(new))
         # Threads end with the process, where daemon threads of Python may still run programs.
@@ -65,8 +65,8 @@ def pool_of(threads: int) -> Pool | None:
     """Return the pool of a number of threads; None for one thread.
 
     Raises:
-        ToolMissingError: There is no C compiler.
-        SimulationError: The pool does not compile, or there is no memory.
+        ToolMissingError: No C compiler is installed.
+        SimulationError: The pool does not compile, or memory runs out.
     """
     if threads == 1:
         return None

@@ -18,7 +18,7 @@ def test_every_node_is_listed():
     module = lower(mixed(), BACKEND, options).module
     table = kernel_table(module, compile_module(module, options))
     assert [row[1] for row in table.rows] == ["real.cumsum", "real.add", "real.add", "real.cumsum"]
-    assert table.rows[0][2:] == ("NumPy", "there is no kernel for it in C")
+    assert table.rows[0][2:] == ("NumPy", "it has no kernel in C")
     assert "elementwise" in "".join(line.text for line in lay_out(table).lines)
 
 

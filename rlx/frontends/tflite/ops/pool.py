@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.ops.q import Window
 
 _MIN_ZERO_POINT = -128
-"""Zero point below which there is no int8 value."""
+"""Minimum of a zero point: no code is below it."""
 _MAX_COUNT = 1 << 20
 """Values of a window up to which the error of a factor is below the distance to a half."""
 

@@ -23,7 +23,7 @@ RULES: Final[RuleTable[Rule]] = RuleTable(
 )
 """Rule of each op that has a kernel in C."""
 
-NO_KERNEL: Final = "there is no kernel for it in C"
+NO_KERNEL: Final = "it has no kernel in C"
 """Reason for which NumPy runs an op in a session, and the target ``host`` refuses it."""
 
 RULES.refuse(NO_KERNEL, *(op for op in ALL_OPS if op not in RULES))
