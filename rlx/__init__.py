@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rlx.ir import Graph as _Graph
     from rlx.ir.file import save
     from rlx.ir.module import GraphModule
-    from rlx.metrics.compare import Comparison
+    from rlx.metrics.comparison_result import Comparison
     from rlx.metrics.criteria import Criteria
     from rlx.metrics.inference import Accuracy, Layers, LayerValues, Ranked, Result
     from rlx.networks import Network, load
@@ -72,7 +72,7 @@ _HOMES = {
     "Accuracy": "rlx.metrics.inference",
     "Benchmark": "rlx.runtime.latency",
     "Buckets": "rlx.runtime",
-    "Comparison": "rlx.metrics.compare",
+    "Comparison": "rlx.metrics.comparison_result",
     "CompileOptions": "rlx.runtime",
     "CompiledGraph": "rlx.runtime",
     "Criteria": "rlx.metrics.criteria",

@@ -16,7 +16,7 @@ from rlx.metrics.compare import compare_graphs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rlx.metrics.compare import Comparison
+    from rlx.metrics.comparison_result import Comparison
 
 STORED: Final = ROOT / "benchmarks" / "results" / "accuracy.jsonl"
 KEY: Final = ("network", "weights")

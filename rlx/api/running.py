@@ -17,7 +17,7 @@ from rlx.support.calls import checked_call
 if TYPE_CHECKING:
     from rlx.api.types import CriteriaLike, DeviceLike, Progress
     from rlx.ir import Array
-    from rlx.metrics.compare import Comparison
+    from rlx.metrics.comparison_result import Comparison
     from rlx.metrics.inference import Inputs, Layers, Result
     from rlx.support.annotations import Count
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.calibration.report import QuantizationReport
-    from rlx.metrics.compare import Comparison
+    from rlx.metrics.comparison_result import Comparison
 
 FORMATS: Final = (".png", ".svg")
 _ROW_INCHES: Final = 0.26

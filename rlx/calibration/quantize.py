@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from rlx.calibration.sensitivity import Rounded
     from rlx.ir import Graph, Node
-    from rlx.metrics.compare import Comparison
+    from rlx.metrics.comparison_result import Comparison
     from rlx.metrics.spread import Spread
     from rlx.passes.quantize.convert import Converted
     from rlx.samples.batches import Samples

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.calibration.layer_settings import settings_text
-from rlx.metrics.compare import MAX_WORST_LAYERS
+from rlx.metrics.comparison_result import MAX_WORST_LAYERS
 from rlx.ops.q import QConv2d, QDense
 from rlx.support.text.notebook import report_html
 from rlx.support.text.tables import Column, Figures, ReportFigure, Table, view_text
@@ -17,7 +17,7 @@ from rlx.support.text.tables import Column, Figures, ReportFigure, Table, view_t
 if TYPE_CHECKING:
     from rlx.calibration.settings import Settings
     from rlx.ir import Graph
-    from rlx.metrics.compare import Comparison
+    from rlx.metrics.comparison_result import Comparison
     from rlx.metrics.figures import Closeness
     from rlx.metrics.spread import Spread
 

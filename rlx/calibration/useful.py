@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.calibration.settings import Settings
-    from rlx.metrics.compare import Comparison, OutputFigures
+    from rlx.metrics.comparison_result import Comparison, OutputFigures
 
 _SPAN_SHARE: Final = 1 / 64
 """Share of a score's range below which samples without a hit have no signal."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlx.ir import Graph
-from rlx.metrics.compare import Comparison, compare_sides
+from rlx.metrics.compare import compare_sides
+from rlx.metrics.comparison_result import Comparison
 from rlx.metrics.criteria import EXACT, HALF, PRESETS, STRICT, Criteria
 from rlx.metrics.inference import Result
 from rlx.metrics.inference.data import samples_of

@@ -21,7 +21,7 @@ from rlx.cli.table import prose, show_table, wide_option
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.metrics.compare import Comparison
+    from rlx.metrics.comparison_result import Comparison
     from rlx.metrics.criteria import Criteria
 
 _LIMITS = {

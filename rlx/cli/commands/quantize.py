@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rlx.calibration.report import QuantizationReport
     from rlx.ir.module import GraphModule
     from rlx.metrics.classes import Classes
-    from rlx.metrics.compare import Comparison
+    from rlx.metrics.comparison_result import Comparison
 
 _FEW_SAMPLES = 10
 """Samples below which losses on the calibration data are called uncertain."""

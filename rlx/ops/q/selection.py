@@ -29,6 +29,7 @@ _MAX_OPERANDS: Final = 16
 """Operands of one concatenation that reverses or repeats; longer axes take several."""
 
 _MAX_COPIES: Final = 64
+"""Copies of one concatenation; more are copies of copies."""
 
 
 class Append(Protocol):

@@ -184,7 +184,7 @@ def _layer(node: Node, geometry: Geometry, instructions: InstructionSet) -> Nati
 
 
 def _image_constants(geometry: Geometry, group: int) -> dict[str, Hashable]:
-    """Return what the template needs to know of image, window and result.
+    """Return the parameters of the template that describe image, window and result.
 
     Args:
         geometry: Their sizes.
