@@ -11,7 +11,7 @@ from support import missing
 
 @pytest.fixture(scope="session")
 def adapter() -> None:
-    """Skip the test if there is no adapter for Vulkan: its packages are optional."""
+    """Skip the test without an adapter for Vulkan, or fail in CI."""
     reason = absence(Device.VULKAN)
     if reason is not None:
         missing(f"no adapter for Vulkan: {reason}")
