@@ -23,7 +23,7 @@ from rlx.runtime import CompileOptions, Session
 from rlx_host import kernels
 from rlx_host.instruction_set import available
 from rlx_host.pool import pool_of
-from support import ROOT, require_program
+from support import ROOT, missing, require_program
 
 COUNTS = (2, 3, 8)
 MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8")
