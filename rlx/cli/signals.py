@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from rlx.support.files.locks import ENDING
+from rlx.support.signals import ENDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ machines.
 Level 1. Public modules: ``annotations``, ``calls``, ``config``, ``errors``, ``files.arrays``,
 ``files.cache``, ``files.golden``, ``files.locks``, ``files.outputs``, ``files.paths``,
 ``files.scratch``, ``files.shipped``, ``limits``, ``named``, ``parallel``, ``plugins``,
-``process``, ``spelling``, ``steps``, ``text.html``, ``text.licence``, ``text.names``,
+``process``, ``signals``, ``spelling``, ``steps``, ``text.html``, ``text.licence``, ``text.names``,
 ``text.notebook``, ``text.suggest``, ``text.tables``, ``text.templates``, ``text.units``,
 ``version``.
 """

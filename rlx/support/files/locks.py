@@ -16,27 +16,19 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import signal
-import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 try:
     import fcntl
 except ImportError:  # not POSIX
     fcntl = None  # type: ignore[assignment]
 
+from rlx.support.signals import signals_deferred
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-    from types import FrameType
-
-ENDING: Final = tuple(
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
-    if hasattr(signal, name)
-)
-"""Signals that end a program; the last one is that of Ctrl-Break on Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +62,7 @@ def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterato
     temporary: Held | None = None
     try:
         try:
-            with _signals_deferred():
+            with signals_deferred():
                 temporary = create()
             yield temporary.path
         finally:
@@ -81,30 +73,6 @@ def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterato
             discard(temporary.path)
             if temporary.descriptor is not None:
                 os.close(temporary.descriptor)
-
-
-@contextlib.contextmanager
-def _signals_deferred() -> Iterator[None]:
-    """Call the handlers of signals that come now at the end of the context.
-
-    A signal mask would not do: the system delivers a signal to any thread that does not block it,
-    and Python then runs its handler in the main thread.
-    """
-    came: list[int] = []
-    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
-    try:
-        with contextlib.ExitStack() as restored:
-            if threading.current_thread() is threading.main_thread():
-                for number in ENDING:
-                    handler = signal.getsignal(number)
-                    if callable(handler):
-                        handlers[number] = handler
-                        restored.callback(signal.signal, number, handler)
-                        signal.signal(number, lambda number, _: came.append(number))
-            yield
-    finally:
-        for number in came:
-            handlers[number](number, None)
 
 
 def create_folder(parent: Path, prefix: str, digits: int, mode: int = 0o777) -> Held:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from rlx.support.errors import WorkerError
 from rlx.support.parallel.tasks import MAX_LOST, Batch, Call
 from rlx.support.parallel.worker import BLOCKED, STATUS, initialize, run_in_process
+from rlx.support.signals import signals_deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -71,10 +72,11 @@ class ProcessWorkers:
         for index in sorted(suspects.intersection(batch.waiting())) or batch.waiting():
             if len(batch.running) >= (1 if suspects else self._count):
                 break
-            with contextlib.suppress(BrokenProcessPool):  # found by the tasks that are running
-                future = self._executor().submit(
-                    run_in_process, Call.of(function, batch.tasks[index])
-                )
+            call = Call.of(function, batch.tasks[index])
+            # Submitting starts a process and a thread: one that is cut short writes a traceback of
+            # its own, or cannot be joined. A pool that is broken shows in the tasks that run.
+            with contextlib.suppress(BrokenProcessPool), signals_deferred():
+                future = self._executor().submit(run_in_process, call)
                 batch.running[future] = index
                 submitted = True
         return submitted

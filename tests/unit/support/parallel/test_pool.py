@@ -129,6 +129,42 @@ def test_a_signal_leaves_no_process_and_no_folder(number, busy, tmp_path):
         process.kill()
 
 
+# It sends itself a signal at the N-th call after the first task.
+INTERRUPTED = """
+import signal
+import sys
+from rlx.cli.signals import Ended, raised
+from rlx.support.parallel import Task, workers
+from support.tasks import squared
+calls = 0
+def count(frame, event, argument):
+    global calls
+    calls += event == "call"
+    if calls == int(sys.argv[1]):
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGTERM)
+if __name__ == "__main__":
+    try:
+        with raised(), workers(2) as pool:
+            sys.setprofile(count)
+            pool.results(squared, [Task(str(n), n) for n in range(2)])
+    except Ended as ended:
+        sys.exit(ended.exit_status)
+"""
+
+
+@pytest.mark.parametrize("call", range(20, 640, 20))
+def test_a_signal_at_any_call_of_a_start_ends_quietly(call, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), *sys.path])}
+    process = subprocess.run(
+        [sys.executable, script, str(call)], env=environment, capture_output=True, timeout=60
+    )
+    assert process.stderr == b""
+    assert process.returncode == 128 + signal.SIGTERM
+
+
 def wait_until(condition, seconds=30):
     end = time.monotonic() + seconds
     while not condition():
