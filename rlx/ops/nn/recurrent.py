@@ -98,11 +98,11 @@ class NnRecurrent(NnOp):
 
     def expand(self, *operands: Expression) -> Sequence[Expression]:
         """Return the hidden state after each step, and the last states."""
-        x, w, r, bias, *others = operands
+        x, w, r, bias, *more = operands
         scanned = [x.apply(NnLinear(), w, bias)]
         if self.masked:
-            scanned.append(_steps_within(x, others.pop()))
-        states, captured = others[: self.states], self.captured(r, *others[self.states :])
+            scanned.append(_steps_within(x, more.pop()))
+        states, captured = more[: self.states], self.captured(r, *more[self.states :])
         scan = Scan(
             body=self._body(states, scanned, captured),
             carries=self.states, scanned=len(scanned), length=x.shape[0], reverse=self.reverse,
@@ -318,10 +318,10 @@ class NnLstm(NnRecurrent):
         to_input, to_output, to_forget, to_candidate = _parts(x + h @ r, 4)
         if peepholes:
             to_input, to_forget = to_input + peepholes[0] * c, to_forget + peepholes[2] * c
-        entering = self.gate(to_input, self.gate_activation)
-        kept = 1.0 - entering if self.coupled else self.gate(to_forget, self.gate_activation)
-        cell = kept * c + entering * self.gate(to_candidate, self.candidate_activation)
+        entry = self.gate(to_input, self.gate_activation)
+        forget = 1.0 - entry if self.coupled else self.gate(to_forget, self.gate_activation)
+        cell = forget * c + entry * self.gate(to_candidate, self.candidate_activation)
         if peepholes:
             to_output = to_output + peepholes[1] * cell
-        shown = self.gate(to_output, self.gate_activation)
-        return (shown * self.cell_activation.apply(cell), cell)
+        output = self.gate(to_output, self.gate_activation)
+        return (output * self.cell_activation.apply(cell), cell)

@@ -130,30 +130,30 @@ def _activations(call: Call, names: Sequence[str]) -> list[CellActivation]:
     betas = iter(call.numbers("activation_beta") or ())
     activations = []
     for name in names:
-        found = _FUNCTIONS.get(name)
-        if found is None:
+        kind = _FUNCTIONS.get(name)
+        if kind is None:
             raise call.refuse(
                 f"the activation '{name}' is not one of the standard",
                 f"use one of {', '.join(_FUNCTIONS)}",
             )
         activations.append(
             CellActivation(
-                found.function,
-                _parameter(call, name, "alpha", found.alpha, alphas, explicit=found.explicit),
-                _parameter(call, name, "beta", found.beta, betas, explicit=found.explicit),
+                kind.function,
+                _parameter(call, name, "alpha", kind.alpha, alphas, explicit=kind.explicit),
+                _parameter(call, name, "beta", kind.beta, betas, explicit=kind.explicit),
             )
         )
     return activations
 
 
 def _parameter(
-    call: Call, name: str, parameter: str, default: float | None, given: Iterator[float],
+    call: Call, name: str, parameter: str, default: float | None, values: Iterator[float],
     *, explicit: bool,
 ) -> float:  # fmt: skip
     """Return a parameter of an activation; 0 if the activation has no such parameter."""
     if default is None:
         return 0.0
-    value = next(given, None)
+    value = next(values, None)
     if value is None and explicit:
         raise call.refuse(
             f"the activation '{name}' has no {parameter}, and implementations differ in the "
