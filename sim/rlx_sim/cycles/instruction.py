@@ -34,7 +34,7 @@ _SHIFT: Final = re.compile(r",? *(?:lsl|lsr|asr|ror|rrx|uxtw)\b.*$")
 _ALIASES: Final = {"sl": "r10", "fp": "r11", "ip": "r12"}
 _UPDATES_FLAGS: Final = (
     "adds", "subs", "rsbs", "adcs", "sbcs", "ands", "orrs", "eors", "bics", "orns", "movs", "mvns",
-    "lsls", "lsrs", "asrs", "rors", "rrxs", "muls", "cmp", "cmn", "tst", "teq", "vmrs",
+    "lsls", "lsrs", "asrs", "rors", "rrxs", "muls", "negs", "cmp", "cmn", "tst", "teq", "vmrs",
 )  # fmt: skip
 
 
@@ -209,16 +209,16 @@ def _listed(operands: str) -> list[str]:
     """Return the registers of a list in braces."""
     if "{" not in operands:
         return []
-    inside = operands[operands.index("{") + 1 : operands.index("}")]
-    found = []
-    for part in inside.split(","):
+    listed = operands[operands.index("{") + 1 : operands.index("}")]
+    names = []
+    for part in listed.split(","):
         several = _RANGE.fullmatch(part.strip())
         if several is not None:
             first, last = int(several[2]), int(several[3])
-            found += [f"{several[1]}{number}" for number in range(first, last + 1)]
+            names += [f"{several[1]}{number}" for number in range(first, last + 1)]
         else:
-            found += _names(part)
-    return found
+            names += _names(part)
+    return names
 
 
 def _written_base(operands: str) -> str:
@@ -252,5 +252,5 @@ def _words(base: str, kind: str, operands: str) -> int:
 
 def _memory(operands: str) -> tuple[str, int] | None:
     """Return base and offset of an address such as ``[r1, #4]``."""
-    found = re.search(r"\[(\w+)(?:, #(-?\d+))?\]", operands)
-    return None if found is None else (_ALIASES.get(found[1], found[1]), int(found[2] or 0))
+    match = re.search(r"\[(\w+)(?:, #(-?\d+))?\]", operands)
+    return None if match is None else (_ALIASES.get(match[1], match[1]), int(match[2] or 0))

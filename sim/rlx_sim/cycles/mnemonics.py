@@ -109,10 +109,12 @@ def kind_of(name: str, operands: str) -> str:
     base = name.partition(".")[0]
     if name.startswith("v"):
         return _vector_kind(base, operands)
-    found = _EXACT.get(base) or _by_start(base, _STARTS, "alu")
-    if found == "store" and _REGISTER_OFFSET.search(operands):
+    kind = _EXACT.get(base) or _by_start(base, _STARTS, "alu")
+    if kind == "store" and _REGISTER_OFFSET.search(operands):
         return "store-indexed"
-    return "shifted" if found == "alu" and _is_shifted(base, operands) else found
+    if kind != "alu" or not _is_shifted(base, operands):
+        return kind
+    return "shift" if base in ("mov", "movs") else "shifted"
 
 
 def _vector_kind(base: str, operands: str) -> str:

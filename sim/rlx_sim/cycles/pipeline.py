@@ -21,7 +21,7 @@ def block_cycles(
     block: Sequence[Instruction],
     timings: CoreTimings,
     *,
-    taken: bool = False,
+    is_taken: bool = False,
     bound: Bound = Bound.EXPECTED,
 ) -> int:
     """Return the cycles of a sequence without a transfer of control before its end.
@@ -31,20 +31,20 @@ def block_cycles(
     Args:
         block: Its instructions.
         timings: Those of the core.
-        taken: Whether the last instruction transfers control.
+        is_taken: Whether the last instruction transfers control.
         bound: Choice among cycles that are a range.
     """
     pipeline = _Pipeline(timings, bound)
     for instruction in block:
-        pipeline.issue(instruction, taken=taken and instruction is block[-1])
-    if taken and block:
+        pipeline.issue(instruction, is_taken=is_taken and instruction is block[-1])
+    if is_taken and block:
         pipeline.now += taken_cycles(block[-1], timings, bound)
     return pipeline.now
 
 
 def taken_cycles(instruction: Instruction, timings: CoreTimings, bound: Bound) -> int:
     """Return the further cycles of an instruction that transfers control."""
-    cycles = timings.taken.get(instruction.kind)
+    cycles = timings.taken_extra.get(instruction.kind)
     return 0 if cycles is None else cycles[bound]
 
 
@@ -75,59 +75,63 @@ class _Pipeline:
     began: int = 0
     is_single: bool = False
 
-    def issue(self, one: Instruction, *, taken: bool) -> None:
+    def issue(self, instruction: Instruction, *, is_taken: bool) -> None:
         """Begin an instruction as early as possible."""
-        timing = self.timings.kinds.get(one.kind)
+        timing = self.timings.kinds.get(instruction.kind)
         if timing is None:
-            raise UnknownTimingError(f"{self.timings.core} has no timing of {one.kind}")
-        wanted = max([self._available(name, use) for name, use in one.reads.items()], default=0)
-        wanted = max(wanted, self.units.get(timing.unit, 0))
-        paired = wanted <= self.began and self._pairs(one, taken=taken)
-        start = self.began if paired else max(self.now, wanted)
-        cost = timing.cost(one.words, self.bound)
-        if self._is_pipelined(one):
+            raise UnknownTimingError(f"{self.timings.core} has no timing of {instruction.kind}")
+        earliest = max(
+            [self._available(name, use) for name, use in instruction.reads.items()], default=0
+        )
+        earliest = max(earliest, self.units.get(timing.unit, 0))
+        paired = earliest <= self.began and self._pairs(instruction, is_taken=is_taken)
+        start = self.began if paired else max(self.now, earliest)
+        cost = timing.cost(instruction.words, self.bound)
+        if self._is_pipelined(instruction):
             cost -= 1
         end = start + cost
         if timing.unit:
             self.units[timing.unit] = start + timing.busy
-        for name in one.writes:
-            self.ready[name] = (start + 1, "base") if name == one.base else (end, one.kind)
+        for name in instruction.writes:
+            self.ready[name] = (
+                (start + 1, "base") if name == instruction.base else (end, instruction.kind)
+            )
         self.now = max(self.now, end)
         self.is_single = not paired
-        self.previous, self.began = one, start
+        self.previous, self.began = instruction, start
 
     def _available(self, name: str, use: str) -> int:
         """Return the cycle from which on a register can be used."""
         end, kind = self.ready.get(name, (0, ""))
         return max(0, end + self.timings.late.get((kind, use), 0)) if kind else 0
 
-    def _is_pipelined(self, one: Instruction) -> bool:
+    def _is_pipelined(self, instruction: Instruction) -> bool:
         """Whether the address phase overlaps the data phase of the load before."""
         before, timings = self.previous, self.timings
         if before is None or before.kind not in timings.pipelined_after:
             return False
-        if one.kind not in timings.pipelined or _uses_result(one, before):
+        if instruction.kind not in timings.pipelined or _uses_result(instruction, before):
             return False
-        if before.base or one.base:
-            return timings.base_update == "other base" and before.base != one.base
+        if before.base or instruction.base:
+            return timings.base_update == "other base" and before.base != instruction.base
         return True
 
-    def _pairs(self, one: Instruction, *, taken: bool) -> bool:
-        """Whether an instruction may begin together with the previous one."""
+    def _pairs(self, instruction: Instruction, *, is_taken: bool) -> bool:
+        """Whether an instruction may begin together with the previous instruction."""
         if self.timings.issue_width < 2 or self.previous is None or not self.is_single:
             return False
         pairing = self.timings.pairing
-        if taken and not pairing.taken_after_flags and FLAGS in self.previous.writes:
+        if is_taken and not pairing.taken_after_flags and FLAGS in self.previous.writes:
             return False
-        if one.writes & self.previous.writes:
+        if instruction.writes & self.previous.writes:
             return False
-        return _may_pair(self.previous, one, pairing)
+        return _may_pair(self.previous, instruction, pairing)
 
 
-def _uses_result(one: Instruction, before: Instruction) -> bool:
+def _uses_result(instruction: Instruction, before: Instruction) -> bool:
     """Whether an address depends on what the instruction before loads."""
     loaded = before.writes - {before.base}
-    return any(use == "address" and name in loaded for name, use in one.reads.items())
+    return any(use == "address" and name in loaded for name, use in instruction.reads.items())
 
 
 def _may_pair(first: Instruction, second: Instruction, pairing: Pairing) -> bool:
@@ -145,7 +149,7 @@ def _may_pair(first: Instruction, second: Instruction, pairing: Pairing) -> bool
 
 
 def _reads_other_bank(first: Instruction, second: Instruction) -> bool:
-    """Whether two loads of words are known to read an odd and an even one."""
+    """Whether two loads of words are known to read an odd and an even instruction."""
     if first.memory is None or second.memory is None or first.base or second.base:
         return False
     (base, low), (other, high) = first.memory, second.memory

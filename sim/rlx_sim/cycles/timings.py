@@ -85,7 +85,7 @@ class CoreTimings:
         issue_width: Instructions that may begin in a cycle.
         note: Assumptions, for the reader.
         kinds: Row of each kind of instruction.
-        taken: Further cycles of a transfer of control, by kind.
+        taken_extra: Further cycles of a transfer of control, by kind.
         mispredicted: Further cycles of a wrong prediction; None on cores that do not predict.
         late: Cycles that a result is late, by kind of its instruction and use.
         pipelined: Kinds that take a cycle less directly after one of ``pipelined_after``.
@@ -101,7 +101,7 @@ class CoreTimings:
     issue_width: int
     note: str
     kinds: Mapping[str, Timing]
-    taken: Mapping[str, tuple[int, int, int]]
+    taken_extra: Mapping[str, tuple[int, int, int]]
     mispredicted: tuple[int, int, int] | None
     late: Mapping[tuple[str, str], int]
     pipelined: frozenset[str] = frozenset()
@@ -130,7 +130,7 @@ def timings_of(cpu: str) -> CoreTimings | None:
         core=name,
         **{key: row[key] for key in ("published", "issue_width", "note")},
         kinds={kind: _timing(entry) for entry in row["timing"] for kind in entry["kinds"]},
-        taken={k: _range(v) for k, v in row["taken"].items() if k != "source"},
+        taken_extra={k: _range(v) for k, v in row["taken"].items() if k != "source"},
         mispredicted=None if mispredicted is None else _range(mispredicted["cycles"]),
         late={
             (kind, use): entry["late"]

@@ -16,6 +16,7 @@ from rlx_sim.cycles.timings import modelled_cores, timings_of
         ("add.w r0, r1, r2, asr #3", "shifted", {"r1": "value", "r2": "early"}, {"r0"}),
         ("eor.w r0, r1, #8128", "shifted", {"r1": "value"}, {"r0"}),
         ("lsls r0, r1", "shift", {"r0": "value", "r1": "value"}, {"r0", "flags"}),
+        ("mov.w r0, r1, asr #16", "shift", {"r1": "early"}, {"r0"}),
         ("cmp r0, #3", "alu", {"r0": "value"}, {"flags"}),
         ("ssat r0, #8, r1, asr #4", "dsp", {"r1": "early"}, {"r0"}),
         ("uxtab r0, r1, r2", "dsp", {"r1": "value", "r2": "early"}, {"r0"}),
@@ -85,7 +86,7 @@ def test_addresses_know_their_base_and_offset():
 def test_tables_use_known_kinds_and_name_their_sources(core):
     timings = timings_of(core)
     assert set(timings.kinds) <= set(KINDS)
-    assert {kind for kind, _ in timings.late} | set(timings.taken) <= set(KINDS)
+    assert {kind for kind, _ in timings.late} | set(timings.taken_extra) <= set(KINDS)
     assert timings.sources
     assert all(row.source for row in timings.kinds.values())
     for row in timings.kinds.values():

@@ -18,7 +18,7 @@ def block(text, *, size=4):
 
 
 def cycles(core, text, *, taken=False, bound=Bound.EXPECTED, size=4):
-    return block_cycles(block(text, size=size), timings_of(core), taken=taken, bound=bound)
+    return block_cycles(block(text, size=size), timings_of(core), is_taken=taken, bound=bound)
 
 
 @pytest.mark.parametrize(
@@ -213,4 +213,4 @@ def test_a_listing_gives_the_same_as_its_instructions():
     assert [(one.kind, one.size) for one in found] == [
         ("store-multiple", 2), ("load", 4), ("it", 2), ("alu", 2), ("load-multiple", 2),
     ]  # fmt: skip
-    assert block_cycles(found, timings_of("cortex-m4"), taken=True) == 5 + 2 + 1 + 1 + 5 + 2
+    assert block_cycles(found, timings_of("cortex-m4"), is_taken=True) == 5 + 2 + 1 + 1 + 5 + 2
