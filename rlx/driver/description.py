@@ -14,17 +14,19 @@ import numpy as np
 
 from rlx.driver.operand_hashes import MAX_ROWS, operand_hashes, row_hashes
 from rlx.driver.weight_picture import weight_picture
+from rlx.ir import State
 from rlx.ir.graph import Source
 from rlx.ir.inspect import node_macs
 from rlx.ir.layer_names import layer_names, name_nodes, origins_of
 from rlx.ir.module import Region
 from rlx.ir.printer import format_attributes
+from rlx.passes.boundaries import Ports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from rlx.ir import Array, Graph, Node, Value
+    from rlx.ir import Array, Node, TensorType, Value
     from rlx.ir.module import GraphModule, MemoryPlan
     from rlx.memory import ScratchPlace
     from rlx.targets import Emission
@@ -40,29 +42,35 @@ _KNOWN: Final = frozenset(("name", "op", "macs", "result", "index", "origins", "
 BINS: Final = 32
 """Bars of a histogram of weights."""
 
+_SAME_PORTS: Final = Ports()
+"""Ports of a target that leaves conversions to the passes."""
+
 _MAX_ATTRIBUTE_CHARS: Final = 160
 """Characters of an attribute's text."""
 
 
-def network_text(module: GraphModule, emission: Emission) -> str:
+def network_text(module: GraphModule, emission: Emission, ports: Ports = _SAME_PORTS) -> str:
     """Return the content of ``report/network.json``: one line for each layer, sorted keys.
 
     Args:
         module: Emitted module.
         emission: Output of the target for it. Without its ``nodes`` the layers are those of the
             graph, and the predictions of each layer are left out.
+        ports: Inputs and outputs of the program; those of the module unless the target converts
+            them itself.
     """
-    values = describe(module, emission)
+    values = describe(module, emission, ports)
     layers = ",\n".join(_line(layer) for layer in values.pop("layers"))
     parts = [f'"layers": [\n{layers}\n]' if layers else '"layers": []']
     parts += [f"{json.dumps(name)}: {_line(value)}" for name, value in sorted(values.items())]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
+def describe(module: GraphModule, emission: Emission, ports: Ports = _SAME_PORTS) -> dict[str, Any]:
     """Return ``schema``, ``name``, ``inputs``, ``outputs``, ``layers``, ``memory``, ``totals``.
 
-    A layer has ``name``, ``origins`` (nodes of the model), ``source`` (the name of its result
+    Inputs and outputs have the types that the program exchanges, layers those that it computes
+    with. A layer has ``name``, ``origins`` (nodes of the model), ``source`` (the name of its result
     there), ``op``, ``macs``, ``attributes``; ``shape``, ``dtype`` and ``quant`` of its result
     (scale and zero point, or None); ``inputs``: positions of layers, or -1 for the first input of
     the network, -2 for the second, states among them; ``weights`` (see :func:`weight_figures` and
@@ -85,8 +93,11 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "name": graph.name,
-        "inputs": [{"name": v.name, **_type(v)} for v in graph.inputs],
-        "outputs": _outputs(graph),
+        "inputs": [{"name": v.name, **_type(_input_type(v, ports))} for v in graph.inputs],
+        "outputs": [
+            {"name": name or value.name, **_type(ports.emitted_type(value.type))}
+            for name, value in graph.run_outputs
+        ],
         "layers": [
             _layer(names[n], n, row, positions) for n, row in zip(nodes, figures, strict=True)
         ],
@@ -135,7 +146,7 @@ def _layer(
         "origins": list(origins_of(node)),
         "source": node.name,
         "op": node.op.name,
-        **_type(node.results[0]),
+        **_type(node.results[0].type),
         "macs": node_macs(node),
         "inputs": _inputs(node, positions),
         "attributes": {name: _short(text) for name, text in attributes.items()},
@@ -181,16 +192,17 @@ def _inputs(node: Node, positions: Mapping[int, int]) -> list[int]:
     return list(inputs)
 
 
-def _outputs(graph: Graph) -> list[dict[str, Any]]:
-    return [{"name": name or value.name, **_type(value)} for name, value in graph.run_outputs]
+def _input_type(value: Value, ports: Ports) -> TensorType:
+    """Return the type of an input of the program; states are not converted at its ports."""
+    return value.type if isinstance(value.node.op, State) else ports.emitted_type(value.type)
 
 
-def _type(value: Value) -> dict[str, Any]:
-    quant = value.type.quant
+def _type(type_: TensorType) -> dict[str, Any]:
+    quant = type_.quant
     one = None if quant is None or len(quant.scale) != 1 else quant
     return {
-        "shape": [size if isinstance(size, int) else str(size) for size in value.type.shape],
-        "dtype": value.type.dtype.value,
+        "shape": [size if isinstance(size, int) else str(size) for size in type_.shape],
+        "dtype": type_.dtype.value,
         "quant": None if one is None else [float(one.scale[0]), int(one.zero_point[0])],
     }
 

@@ -223,7 +223,8 @@ class Compiled:
 
     def files(self) -> dict[str, str | bytes]:
         """Return the content of each file of the output folder by relative path."""
-        described = {NETWORK: network_text(self.module, self.emission)}
+        ports = self.target.ports(self.options)
+        described = {NETWORK: network_text(self.module, self.emission, ports)}
         files = {**self.emission.files, **described, **self.golden.files()}
         if self.emission.vector_files is not None:
             files |= self.emission.vector_files(self.golden)

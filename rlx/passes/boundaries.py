@@ -60,6 +60,13 @@ class Ports:
     inverts: bool = False
     channels_last: bool = False
 
+    def emitted_type(self, type_: TensorType) -> TensorType:
+        """Return the type at the program's port of an input or output of the target's graph."""
+        if not self.inverts or type_.dtype is not DType.I8:
+            return type_
+        quant = _shift_zero_point(type_.quant, UINT8_OFFSET)
+        return replace(type_, dtype=DType.U8, quant=quant)
+
 
 @dataclass(frozen=True, slots=True)
 class PortChange:

@@ -148,6 +148,24 @@ def test_a_core_computes_them_too(capsys, tmp_path, io):
 
 @pytest.mark.sim
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "io"), [("fpga", "uint8"), ("cortexm", "uint8"), ("cortexm", "float")]
+)
+def test_a_report_counts_correct_classes_through_them(capsys, tmp_path, target, io):
+    model, out = saved(float_graph(), tmp_path), tmp_path / "out"
+    x = np.random.default_rng(1).uniform(-8, 8, (40, 1, 8)).astype(np.float32)
+    scores = [evaluate(float_graph(), {"x": frame})[0] for frame in x]
+    np.savez(tmp_path / "data.npz", x=x[:, 0], y=np.concatenate(scores).argmax(-1))
+    assert emit(model, out, "--target", target, "--io", io) == 0
+    capsys.readouterr()
+    options = ("--no-run", "--data", str(tmp_path / "data.npz"), "--json")
+    assert main(["report", str(out), *options]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert set(report["accuracy"]["correct"].values()) == {len(x)}
+
+
+@pytest.mark.sim
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["engine", "parallel"])
 def test_every_architecture_inverts_at_its_ports(capsys, tmp_path, architecture):
     out = tmp_path / "out"

@@ -80,6 +80,15 @@ def test_the_same_network_for_another_processor(diff):
     assert max(map(len, lines)) < 250  # long attributes are not printed
 
 
+def test_converted_ports_are_changes_for_the_caller(diff, folders, digits_model):
+    rlx.emit(digits_model, "fpga", folders / "unsigned", frames=1, io="uint8")
+    _, text = diff("fpga", "unsigned", "--json")
+    caller = {one["name"]: (one["before"], one["after"]) for one in json.loads(text)["caller"]}
+    for port in ("input", "output"):
+        assert caller[f"{port} type"] == ("i8", "u8")
+        assert caller[f"{port} zero point"] == (-128, 0)
+
+
 def exchange(module, op, operands, places):
     """Exchange two rows of the constant operands of the first node of an op."""
     node = next(node for node in module.graph.nodes if node.op.name == op)

@@ -8,7 +8,10 @@ import pytest
 
 import rlx
 from rlx.driver.description import BINS, NETWORK, network_text, weight_figures
+from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType
+from rlx.passes.boundaries import Ports
 from rlx.reports.collect import collect
+from rlx.support.files.golden import read_golden
 from rlx.support.files.outputs import Producer, write_folder
 from rlx.targets import Emission
 
@@ -64,6 +67,39 @@ def test_hardware_layers_have_their_predictions(tmp_path, architecture):
     ]
     assert [one["inputs"] for one in network["layers"]][:2] == [[-1], [0]]
     assert network["memory"] is None
+
+
+@pytest.mark.parametrize(
+    ("target", "io"),
+    [
+        ("fpga", "int8"), ("fpga", "uint8"), ("cortexm", "int8"), ("cortexm", "uint8"),
+        ("cortexm", "float"), ("host", "int8"), ("host", "uint8"), ("host", "float"),
+    ],
+)  # fmt: skip
+def test_ports_are_those_of_the_program(tmp_path, target, io):
+    rlx.emit(DIGITS, target, tmp_path / "x", frames=1, io=io)
+    network = json.loads((tmp_path / "x" / NETWORK).read_text())
+    golden = read_golden(tmp_path / "x")
+    ports = network["inputs"] + network["outputs"]
+    arrays = (*golden.inputs, *golden.outputs)
+    assert [DType(port["dtype"]).numpy for port in ports] == [array.dtype for array in arrays]
+    assert [port["shape"] for port in ports] == [list(array.shape[1:]) for array in arrays]
+    zero_points = [port["quant"] and port["quant"][1] for port in ports]
+    assert zero_points == [{"int8": -128, "uint8": 0, "float": None}[io]] * 2
+
+
+def test_states_are_not_converted_at_the_ports():
+    graph = Graph("net")
+    code = TensorType((1, 4), DType.I8, QuantParams.per_tensor(0.5, 3))
+    x = graph.input("x", code)
+    kept = graph.state("kept", code)
+    graph.output(x, kept, names=["y", "kept"])
+    text = network_text(GraphModule.mir(graph), Emission(files={}), Ports(inverts=True))
+    network = json.loads(text)
+    assert [(p["name"], p["dtype"], p["quant"]) for p in network["inputs"]] == [
+        ("x", "u8", [0.5, 131]), ("kept", "i8", [0.5, 3])
+    ]  # fmt: skip
+    assert [(p["name"], p["dtype"]) for p in network["outputs"]] == [("y", "u8")]
 
 
 def test_weights_in_numbers():
