@@ -113,13 +113,13 @@ def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
 def scaled_nodes(graph: Graph) -> frozenset[Node]:
     """Return the nodes whose channels the pass may scale: layers, and what lies before the next."""
     layers = {layer.node: layer for layer in weighted_layers(graph)}
-    users, found = graph.users(), set()
+    users, scaled = graph.users(), set()
     for first, second, _ in pairs(graph, layers):
         node = first
         while node is not second:
-            found.add(node)
+            scaled.add(node)
             (node,) = users[node.result]
-    return frozenset(found)
+    return frozenset(scaled)
 
 
 def pairs(graph: Graph, layers: dict[Node, Weighted]) -> list[tuple[Node, Node, int]]:

@@ -78,7 +78,7 @@ CPU_MEANINGS: Final = MappingProxyType(
     {name: core.features for name, core in CORES.items()}
     | {name: f"kernels of {other}" for name, other in ALIASES.items()}
 )
-"""What each name of a core selects, for people."""
+"""Kernels that each name of a core selects, for people."""
 
 _OTHER_PROCESSORS: Final = re.compile(
     r"cortex-[arx]|arm(926|1176|v[78]-[ar])|aarch64|neoverse|apple|x86|i[3-6]86|amd64|native|host"

@@ -103,7 +103,9 @@ def test_emission_holds_the_folder_and_the_report():
         "tb/net_top.sucl",
         "tb/run.py", "tb/test_net.py",
     ]  # fmt: skip
-    assert emission.facts == {"prefix": "net"}
+    signals = emission.facts["signals"]
+    assert emission.facts == {"prefix": "net", "signals": signals}
+    assert {"s_axis_tdata", "s_axis_tvalid"} <= signals.keys()
     report = json.loads(emission.files["report.json"])
     interface = report.pop("interface")
     assert report == emission.report
