@@ -1,7 +1,4 @@
-"""Recurrent layers: one or two directions, in either layout.
-
-Tests: tests/unit/frontends/onnx/ops/test_recurrent.py
-"""
+"""Recurrent layers: one or two directions, in either layout."""
 
 from __future__ import annotations
 
