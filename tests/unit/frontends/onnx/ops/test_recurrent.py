@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import rlx
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.onnx_builder import by_runtime, load, model, node, run
 from support.messages import raises
@@ -172,6 +173,87 @@ def test_open_batch_and_length():
     ]  # fmt: skip
     fixed = load(data, input_shape=(("x", (STEPS, BATCH, INPUTS)),))
     assert fixed.outputs[0].type.shape == (STEPS, 1, BATCH, HIDDEN)
+
+
+def weights_of(kind, name, directions, inputs):
+    """Constants of a layer whose names end in ``name``."""
+    rows = GATES[kind] * HIDDEN
+    shapes = {"w": (rows, inputs), "r": (rows, HIDDEN), "b": (2 * rows,)}
+    return {f"{n}{name}": numbers(directions, *s) * 0.5 for n, s in shapes.items()}
+
+
+def classifier():
+    """An LSTM, its last step, a dense layer; batch first, as PyTorch writes it."""
+    nodes = [
+        node("Transpose", "x", "xt", perm=[1, 0, 2]),
+        node("LSTM", "xt w r b _ start start", "ys ys_h ys_c", hidden_size=HIDDEN),
+        node("Squeeze", "ys axis", "rows"),
+        node("Transpose", "rows", "batch", perm=[1, 0, 2]),
+        node("Gather", "batch last", "features", axis=1),
+        node("Gemm", "features dense", "logits", transB=1),
+        node("Softmax", "logits", "y", axis=-1),
+    ]
+    constants = weights_of("LSTM", "", 1, INPUTS) | {
+        "start": np.zeros((1, BATCH, HIDDEN), np.float32), "axis": np.array([1]),
+        "last": np.array(-1), "dense": numbers(3, HIDDEN),
+    }  # fmt: skip
+    return model(nodes, {"x": [BATCH, STEPS, INPUTS]}, {"y": None}, constants, opset=17)
+
+
+def bidirectional():
+    """A GRU in both directions, a dense layer for each step."""
+    nodes = [
+        node("GRU", "x w r b", "ys h", hidden_size=HIDDEN, direction="bidirectional",
+             linear_before_reset=1),
+        node("Transpose", "ys", "steps", perm=[0, 2, 1, 3]),
+        node("Reshape", "steps shape", "features"),
+        node("MatMul", "features dense", "y"),
+    ]  # fmt: skip
+    constants = weights_of("GRU", "", 2, INPUTS) | {
+        "shape": np.array([0, 0, -1]), "dense": numbers(2 * HIDDEN, 3)
+    }  # fmt: skip
+    return model(nodes, {"x": [STEPS, BATCH, INPUTS]}, {"y": None, "h": None}, constants, opset=17)
+
+
+def stacked():
+    """Two LSTMs in both directions, states in one tensor of which each takes its slice."""
+    nodes = [node("Transpose", "x", "x0", perm=[1, 0, 2])]
+    constants = {"shape": np.array([0, 0, -1]), "axis": np.array([0]), "dense": numbers(3, 10)}
+    for i, width in enumerate((INPUTS, 2 * HIDDEN)):
+        constants |= weights_of("LSTM", str(i), 2, width)
+        constants |= {f"from{i}": np.array([2 * i]), f"to{i}": np.array([2 * i + 2])}
+        nodes += [
+            node("Slice", f"h from{i} to{i} axis", f"h{i}"),
+            node("Slice", f"c from{i} to{i} axis", f"c{i}"),
+            node("LSTM", f"x{i} w{i} r{i} b{i} _ h{i} c{i}", f"ys{i} last{i} cell{i}",
+                 hidden_size=HIDDEN, direction="bidirectional"),
+            node("Transpose", f"ys{i}", f"steps{i}", perm=[0, 2, 1, 3]),
+            node("Reshape", f"steps{i} shape", f"x{i + 1}"),
+        ]  # fmt: skip
+    nodes += [
+        node("Concat", "last0 last1", "hn", axis=0),
+        node("Concat", "cell0 cell1", "cn", axis=0),
+        node("Transpose", "x2", "batch", perm=[1, 0, 2]),
+        node("ReduceMean", "batch", "features", axes=[1], keepdims=0),
+        node("Gemm", "features dense", "y", transB=1),
+    ]
+    states = [4, BATCH, HIDDEN]
+    inputs = {"x": [BATCH, STEPS, INPUTS], "h": states, "c": states}
+    return model(nodes, inputs, {"y": None, "hn": None, "cn": None}, constants, opset=17)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native", "xla"])
+@pytest.mark.parametrize("build", [classifier, bidirectional, stacked])
+def test_networks(build, backend):
+    if backend == "xla":
+        pytest.importorskip("jax")
+    data = build()
+    graph = load(data)
+    arrays = [numbers(*v.type.shape) for v in graph.inputs]
+    compiled = rlx.Session(options=rlx.CompileOptions(backend=backend)).compile(graph)
+    found = compiled.run({v.name: a for v, a in zip(graph.inputs, arrays, strict=True)})
+    for ours, theirs in zip(found, by_runtime(data, *arrays), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
 REFUSED = {
