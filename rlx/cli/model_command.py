@@ -70,7 +70,7 @@ def target_option(function: Callable[..., Any]) -> Callable[..., Any]:
         required=True,
         metavar="NAME",
         expose_value=False,
-        help="Target; see 'rlx targets'.",
+        help="Target, see 'rlx targets'; --target NAME --help shows its options.",
         shell_complete=target_names,
     )
     return option(function)

@@ -1,7 +1,4 @@
-"""Advice for a command line that lacks an option, or has one that the command does not know.
-
-Tests: tests/cli/test_usage_hints.py
-"""
+"""Advice for a command line that lacks an option, or has one that the command does not know."""
 
 from __future__ import annotations
 
@@ -71,7 +68,7 @@ def _addition(param: click.Parameter | None, context: click.Context) -> str | No
 def _data_option(path: str, context: click.Context) -> str | None:
     """Return advice with the option that takes samples, which were typed as an argument."""
     option = _known(_DATA, context)
-    return option and f"use {option.opts[-1]} {path}"
+    return f"use {option.opts[-1]} {path}" if option else None
 
 
 def _known(names: tuple[str, ...], context: click.Context) -> click.Option | None:
