@@ -60,8 +60,9 @@ def _addition(param: click.Parameter | None, context: click.Context) -> str | No
     if param.name == "target":
         from rlx import targets
 
-        *others, last = targets.names()
-        return f"add --target {', '.join(others)} or {last}" if others else f"add --target {last}"
+        *first_names, last = targets.names()
+        listed = f"{', '.join(first_names)} or {last}" if first_names else last
+        return f"add --target {listed}"
     return f"add {_typed(param, context)}"
 
 
