@@ -180,7 +180,7 @@ CASES: dict[str, Case] = {
         UnsupportedOpError,
         "subgraph 0",
         "graph output 0 is tensor 1 'state', which is a variable (state that outlives a run), "
-        "which rlx does not support yet",
+        "expected the state of one recurrent layer",
     ),
     "addition without outputs": Refused(
         lambda: no_outputs("ADD"), FrontendError, "operator 0 ADD", "has no outputs"
@@ -234,12 +234,12 @@ CASES: dict[str, Case] = {
             "2 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
-            "    why  tensor 3 'conv' is a variable (state that outlives a run), which "
-            "rlx does not support yet\n"
+            "    why  tensor 3 'conv' is a variable (state that outlives a run), expected "
+            "the state of one recurrent layer\n"
             "    try  make the state an input and an output of the model\n"
             "  operator 1 MAX_POOL_2D 'pooled' (int8[1, 4, 4, 3] -> int8[1, 2, 2, 3])\n"
-            "    why  tensor 3 'conv' is a variable (state that outlives a run), which "
-            "rlx does not support yet\n"
+            "    why  tensor 3 'conv' is a variable (state that outlives a run), expected "
+            "the state of one recurrent layer\n"
             "    try  make the state an input and an output of the model"
         ),
     ),

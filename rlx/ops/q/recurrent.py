@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType, Traits
+from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.ops.numerics.fixed_point import Rescale, wrap_int32
 from rlx.ops.numerics.products import exact_matmul
 from rlx.ops.q.common import (
@@ -93,7 +93,7 @@ class QSvdf(Op):
     """
 
     name: ClassVar[str] = "q.svdf"
-    traits: ClassVar[Traits] = Traits(clamps=True)
+    traits: ClassVar[Traits] = Traits(clamps=True, along=Along.LAST)
     operand_count: ClassVar[int | tuple[int, int | None]] = 3
     rescale: Rescale
     zero_point: int
