@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from malformed.case import Case, Refused
 from malformed.tflite_models import CONV, set_code, set_tensor
-from malformed.tflite_oddities import no_outputs, stateful, variable, variable_output
+from malformed.tflite_oddities import no_outputs, variable, variable_output
 from rlx.support.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
-    "SVDF": Refused(
-        lambda: set_code(27),
-        UnsupportedOpError,
-        "operator 4 SVDF",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 SVDF 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  keeps its state between runs, which rlx does not support yet"
-        ),
-    ),
     "LSTM": Refused(
         lambda: set_code(16),
         UnsupportedOpError,
@@ -100,16 +90,6 @@ CASES: dict[str, Case] = {
             "  operator 4 CUSTOM '' 'probability' (int8[1, 5] -> int8[1, 5])\n"
             "    why  is a custom operator, which only the program that registered it "
             "can run"
-        ),
-    ),
-    "SVDF with its state": Refused(
-        lambda: stateful(),
-        UnsupportedOpError,
-        "operator 4 SVDF",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 SVDF 'probability' (int8[1, 5], int8[1, 5] -> int8[1, 5])\n"
-            "    why  keeps its state between runs, which rlx does not support yet"
         ),
     ),
     "variable that is never assigned": Refused(

@@ -120,7 +120,7 @@ class QSvdf(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized result."""
         state, w, bias = operands
-        weighted = state.reshape(len(state), *w.shape).astype(np.int64) * w
-        sums = weighted.reshape(len(state), len(bias), -1).sum(axis=2) + bias
+        weighted = state.reshape(len(state), *w.shape).astype(np.int64) * w.astype(np.int64)
+        sums = weighted.reshape(len(state), len(bias), -1).sum(axis=2) + bias.astype(np.int64)
         scaled = self.rescale.apply(wrap_int32(sums))
         return (to_int8(scaled, self.zero_point, self.low, self.high),)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Codes = npt.NDArray[np.int8]
+    Int8Array = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,21 @@ class Svdf:
         random, model = np.random.default_rng(seed), TfliteBuilder()
         filters, most = self.units * self.rank, np.iinfo(self.state).max
         x_scale, w_scale = random.uniform(0.01, 0.05), random.uniform(0.005, 0.02)
-        kept = random.uniform(0.2, 1.5) * x_scale * w_scale * 7600 * np.sqrt(self.inputs) / most
+        state_scale = (
+            random.uniform(0.2, 1.5) * x_scale * w_scale * 7600 * np.sqrt(self.inputs) / most
+        )
         time_scale = random.uniform(0.5, 1.5) / most
         spread = most * most * np.sqrt(self.rank * self.memory)
-        result = kept * time_scale * spread * random.uniform(0.0005, 0.004)
+        result = state_scale * time_scale * spread * random.uniform(0.0005, 0.004)
         x = model.tensor([self.batch, self.inputs], scale=x_scale, name="x",
                          zero_point=int(random.integers(-128, 128)))  # fmt: skip
         weights = random.integers(-127, 128, (filters, self.inputs)).astype(np.int8)
         time = random.integers(-most, most + 1, (filters, self.memory)).astype(self.state)
         inputs = [x, model.constant(weights, scale=w_scale), model.constant(time, scale=time_scale)]
         biases = random.integers(-(most**2) // 12, most**2 // 12, self.units).astype(np.int32)
-        scale = float(np.float32(kept) * np.float32(time_scale))
+        scale = float(np.float32(state_scale) * np.float32(time_scale))
         inputs.append(model.constant(biases, scale=scale) if bias else -1)
-        state = model.tensor([self.batch, filters * self.memory], self.state, scale=kept,
+        state = model.tensor([self.batch, filters * self.memory], self.state, scale=state_scale,
                              zero_point=zero_point, name="state")  # fmt: skip
         model.graph.tensors[state].isVariable = True
         y = model.tensor([self.batch, self.units], scale=result, name="y",
@@ -72,16 +74,16 @@ class Svdf:
                        fusedActivationFunction=activation, version=4)  # fmt: skip
         return model.build([x], [y])
 
-    def samples(self, seed: int, steps: int) -> Codes:
+    def samples(self, seed: int, steps: int) -> Int8Array:
         """Return inputs: random ones, then extremes that saturate the state, then random ones."""
         shape = steps, self.batch, self.inputs
-        codes = np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
-        codes[steps // 3 : steps // 2] = 127
-        codes[steps // 2 : 2 * steps // 3] = -128
-        return codes
+        samples = np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
+        samples[steps // 3 : steps // 2] = 127
+        samples[steps // 2 : 2 * steps // 3] = -128
+        return samples
 
 
-def run_tflm_steps(data: bytes, samples: Sequence[Codes]) -> Codes:
+def run_tflm_steps(data: bytes, samples: Sequence[Int8Array]) -> Int8Array:
     """Return the outputs of TensorFlow Lite Micro, run by run, with its state."""
     interpreter = tflm(data)
     outputs = []

@@ -44,9 +44,9 @@ def import_svdf(call: Call) -> None:
     call.arity(5)
     features, units = _check_svdf(call)
     state, time = _state(call, _STATE), call.constant(_TIME)
-    x, result, kept = call.quant(0), call.result_quant, quant_of(state)
-    to_state = rescale_of(x.real * quant_of(features).real / kept.real)
-    to_result = rescale_of(kept.real * quant_of(time).real / result.real)
+    x, result, state_quant = call.quant(0), call.result_quant, quant_of(state)
+    to_state = rescale_of(x.real * quant_of(features).real / state_quant.real)
+    to_result = rescale_of(state_quant.real * quant_of(time).real / result.real)
     no_bias = np.zeros(features.shape[0], np.int32)
     checked_bias(call, features, no_bias, x.zero_point, to_state)
     if state.type is TensorType.INT8:
@@ -54,7 +54,7 @@ def import_svdf(call: Call) -> None:
         return
     op = QSvdfState(x_zero_point=x.zero_point, rescale=to_state)
     w = weight_constant(call, features)
-    following = call.emit(op, call.value(0), call.scope.value(state.index), w, quant=kept)
+    following = call.emit(op, call.value(0), call.scope.value(state.index), w, quant=state_quant)
     call.scope.following[state.index] = following
     bias = bias_constant(call, _BIAS, bias_array(call, _BIAS, units))
     output = QSvdf(rescale=to_result, zero_point=result.zero_point)

@@ -59,7 +59,7 @@ def state_candidates(node: Node) -> tuple[Candidate, ...]:
         operands=node.operands[:2],
         tables=(
             ConstantTable("weights", "int8_t", pack_rows(weights[:, np.newaxis]), note),
-            ConstantTable("bias", "int32_t", offsets, "what the zero point adds to each filter"),
+            ConstantTable("bias", "int32_t", offsets, "share of the zero point in each filter"),
         ),
         arguments=(sum_scaling.multiplier[0], sum_scaling.shift[0]),
         macs=batch * weights.size,
@@ -74,9 +74,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op = cast("QSvdf", node.op)
     weights, bias = constant_operand(node, 1, "weights"), constant_operand(node, 2, "bias")
     batch, units = node.types[0].static_shape
-    terms = np.concatenate([weights.reshape(units, -1), bias[:, np.newaxis] >> 15], axis=1)
-    # Sums wrap around; beyond int32 any value may come.
-    bound = min(int(((magnitudes(terms) + 1) << 15).max()), INT32_BOUND)
+    sums = (magnitudes(weights.reshape(units, -1)) << 15) + np.abs(bias.astype(np.int64))
+    # Larger sums wrap around to any int32.
+    bound = min(int(sums.max()), INT32_BOUND)
     sum_scaling = scaling(op.rescale, bound)
     constants = {
         "batch": batch,

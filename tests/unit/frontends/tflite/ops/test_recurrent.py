@@ -56,15 +56,15 @@ def test_svdf_without_a_bias_equals_litert(seed: int) -> None:
 def test_svdf_becomes_ops_and_a_state(state: str, ops: list[str]) -> None:
     graph = load(Svdf(state).build(1)).graph
     assert sorted(node.op.name for node in graph.op_nodes) == sorted(ops)
-    ((kept, following),) = graph.states
-    assert isinstance(kept.node.op, State)
-    assert (kept.name, kept.node.op.initial) == ("state", 0)
-    assert kept.type == following.type
+    ((state_value, following),) = graph.states
+    assert isinstance(state_value.node.op, State)
+    assert (state_value.name, state_value.node.op.initial) == ("state", 0)
+    assert state_value.type == following.type
 
 
-def changed(change: Callable[[Any], None], layer: Svdf = Svdf()) -> bytes:
+def changed(change: Callable[[Any], None]) -> bytes:
     """Return the file of a layer after a change of its subgraph."""
-    model = unpack(layer.build(1))
+    model = unpack(Svdf().build(1))
     change(model.subgraphs[0])
     return pack(model)
 
