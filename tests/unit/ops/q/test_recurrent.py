@@ -46,7 +46,7 @@ def test_a_unit_sums_its_filters() -> None:
     state = np.array([[1, 2, 3, 4, 5, 6, 7, 8]], np.int16)
     w = np.array([[1, 1], [1, -1], [2, 2], [-1, -10]], np.int16)
     (y,) = op.evaluate(state, w, np.array([4, 1], np.int32))
-    assert y.tolist() == [[2, -35]]
+    assert y.tolist() == [[0, -35]]
 
 
 def test_sums_wrap_around() -> None:
