@@ -91,7 +91,7 @@ def export_nodes(
         try:
             if rules.is_refused(type(call.op)):
                 raise call.refused(
-                    f"export to {call.format} cannot express it: {rules.reason(type(call.op))}",
+                    rules.reason(type(call.op)) or "",
                     "emit the network for a target, or keep the file that it came from",
                 )
             if type(call.op) not in rules:
