@@ -12,6 +12,7 @@ KERNELS.refuse(
     q.QAveragePool2d,
     q.QClamp,
     q.QConvert,
+    q.QMatmul,
     q.QMaxPool2d,
     q.QMaximum,
     q.QMean,

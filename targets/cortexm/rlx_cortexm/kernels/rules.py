@@ -22,6 +22,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -67,6 +68,7 @@ from rlx_cortexm.kernels.depthwise_mve.tactic import DEPTHWISE_MVE
 from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
+from rlx_cortexm.kernels.matmul.tactic import MATMUL
 from rlx_cortexm.kernels.mean.tactic import MEAN
 from rlx_cortexm.kernels.mul.tactic import MUL
 from rlx_cortexm.kernels.pool2d.tactic import AVERAGE_POOL, LANES_POOL, MAX_POOL
@@ -111,6 +113,7 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
             CONV2D,
         ),
         QDense: (DENSE_MVE, TERNARY, QUADS, DENSE),
+        QMatmul: (MATMUL,),
         QAveragePool2d: (POOL_MVE, LANES_POOL, AVERAGE_POOL),
         QMaxPool2d: (POOL_MVE, MAX_POOL),
         QMean: (MEAN,),

@@ -21,6 +21,10 @@ NO_SQUARES: Final = (
     "no cell squares the difference of two computed tensors; run that part on a Cortex-M, or use a "
     "difference and a product in the model"
 )
+NO_PRODUCTS: Final = (
+    "no cell multiplies two computed matrices; run that part on a Cortex-M, or use dense layers in "
+    "place of attention in the model"
+)
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
 """Reason why no architecture has conversions to other quantized values."""
 

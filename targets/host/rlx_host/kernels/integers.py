@@ -16,6 +16,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -39,6 +40,7 @@ from rlx_host.kernels.argmax.rule import argmax
 from rlx_host.kernels.copy.rule import concat, pad, reshape, slice_, transpose
 from rlx_host.kernels.linear.rule import conv2d, dense
 from rlx_host.kernels.lookup.rule import lookup, lookup_by_channel
+from rlx_host.kernels.matmul.rule import matmul
 from rlx_host.kernels.mean.rule import mean
 from rlx_host.kernels.pairs.rule import pairs
 from rlx_host.kernels.pool2d.rule import pool2d
@@ -62,6 +64,7 @@ INTEGER_RULES: Final[Mapping[type[Op], Rule]] = {
     QConv2d: conv2d,
     QConvert: lookup,
     QDense: dense,
+    QMatmul: matmul,
     QMaximum: pairs,
     QMaxPool2d: pool2d,
     QMean: mean,

@@ -22,6 +22,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QMatmul,
     QMaxPool2d,
     QMean,
     QMul,
@@ -50,7 +51,14 @@ from rlx_fpga.architectures.engine.program import (
     Mode,
     Scale,
 )
-from rlx_fpga.architectures.refusals import BILINEAR, INT8_INPUT, NEAREST, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import (
+    BILINEAR,
+    INT8_INPUT,
+    NEAREST,
+    NO_PRODUCTS,
+    NO_SQUARES,
+    ONLY_INT8,
+)
 from rlx_fpga.explore.advice import Advice, DesignTooLargeError, with_budgets
 from rlx_fpga.options import FpgaOptions
 
@@ -65,6 +73,7 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)

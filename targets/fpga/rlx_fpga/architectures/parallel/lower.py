@@ -16,6 +16,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QMatmul,
     QMul,
     QPad,
     QReshape,
@@ -34,7 +35,7 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.architectures.parallel.sums import shift_add
-from rlx_fpga.architectures.refusals import BILINEAR, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import BILINEAR, NO_PRODUCTS, NO_SQUARES, ONLY_INT8
 from rlx_fpga.devices import devices
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
 
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)

@@ -14,6 +14,7 @@ from rlx.ops.q import (
     QAdd,
     QClamp,
     QConvert,
+    QMatmul,
     QMul,
     QResizeBilinear,
     QResizeNearest,
@@ -30,7 +31,7 @@ from rlx_fpga.architectures.dataflow.lower.rules import (
     pipeline_hold,
 )
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
-from rlx_fpga.architectures.refusals import BILINEAR, NEAREST, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import BILINEAR, NEAREST, NO_PRODUCTS, NO_SQUARES, ONLY_INT8
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.repeat import Constant, Repeat
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 INT8 = np.arange(-128, 128, dtype=np.int64)
 
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
