@@ -15,6 +15,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     pool,
     reduce,
     resize,
+    running_sum,
     selections,
     shape,
     slices,
