@@ -46,6 +46,14 @@ class Command(click.Command):
         self.examples = tuple(examples)
         self.params += [quiet_option(), debug_option()]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; an error names the command, which click leaves out of some."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description, and the examples."""
         super().format_help_text(ctx, formatter)

@@ -270,7 +270,9 @@ def _refusal_row(sweep: Sweep, name: str, error: RlxError) -> Row:
     """Return a row without figures."""
     first, *others = [line.strip() for line in error.message.splitlines()]
     fits = False if isinstance(error, DoesNotFitError) else None
-    return {sweep.option: name, "fits": fits, "reason": f"{first} {'; '.join(others)}".rstrip()}
+    colon = ":" if others and not first.endswith(":") else ""
+    reason = f"{first}{colon} {'; '.join(others)}".rstrip()
+    return {sweep.option: name, "fits": fits, "reason": reason}
 
 
 def _combined_error(errors: Sequence[RlxError]) -> RlxError:

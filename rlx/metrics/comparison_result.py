@@ -27,7 +27,7 @@ MAX_WORST_LAYERS: Final = 3
 """Layers that a report names as the ones that lose most."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class OutputFigures:
     """Closeness of an output in both networks.
 
@@ -45,6 +45,10 @@ class OutputFigures:
     classes: Classes | None = None
     span: float = 0.0
 
+    def __repr__(self) -> str:
+        failures = "".join(f"; {text}" for text in self.failures)
+        return f"<output {printable(self.name)!r}: {self.closeness}{failures}>"
+
     @property
     def agreement(self) -> float | None:
         """Share of classes that are the same; None where the output has none."""
@@ -56,7 +60,7 @@ class OutputFigures:
         return own | self.closeness.details()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LayerFigures:
     """Closeness of a layer's results in both networks.
 
@@ -77,6 +81,9 @@ class LayerFigures:
     key: tuple[str, str] = ("", "")
     origins: tuple[str, ...] = ()
     moves_only: bool = False
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {printable(self.name)!r}: {self.closeness}>"
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.support.text.tables import float_text
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -48,7 +49,7 @@ class ElementPosition:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Closeness:
     """Closeness of values to a reference.
 
@@ -81,6 +82,19 @@ class Closeness:
     _reference_square: float = 0.0
     _found_square: float = 0.0
     _product: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"<Closeness: {self}>"
+
+    def __str__(self) -> str:
+        bad = f", {counted(sum(self.nonfinite), 'value')} NaN or infinite"
+        end = bad if any(self.nonfinite) else ""
+        if not self.unequal:
+            return f"equal{end}"
+        return (
+            f"SQNR {self.sqnr_db:.1f} dB, largest difference {float_text(self.maximum)},"
+            f" {self.unequal:,} of {self.count:,} unequal{end}"
+        )
 
     def add(self, reference: Numbers, actual: Numbers) -> None:
         """Compare two arrays of the same number of elements; their first axis counts samples."""

@@ -43,8 +43,8 @@ SHELL_ONLY: Final = frozenset(
 """Options that no function of rlx takes."""
 
 _WORDS: Final = frozenset(
-    {"architecture", "cpu", "device", "format", "io", "observer", "part", "require", "target",
-     "weights", "with"}
+    {"architecture", "cpu", "cpus", "device", "devices", "format", "io", "observer", "part",
+     "parts", "require", "target", "weights", "with"}
 )  # fmt: skip
 """Options whose value may be a word in lower case, such as ``--io float``."""
 
@@ -82,6 +82,9 @@ _FUNCTIONS: Final = {
     "verify": "verify",
 }  # fmt: skip
 """Functions of ``rlx`` by the command that does the same."""
+
+_PLURALS: Final = {"cpus": "cpu", "devices": "device", "parts": "part"}
+"""Options of ``rlx estimate`` with several values, each with the option that takes one."""
 
 _OUT: Final = {"emit": "folder", "export": "path"}
 """Keyword arguments for ``-o``; other functions return what their command writes."""
@@ -144,6 +147,8 @@ def _call(command: str, arguments: str) -> str | None:
     if command == "quantize" and "calib" not in dict(options) and paths:
         function = "convert"
     words = (paths or ["model"]) + _keywords(options)
+    if command == "estimate" and any(name in _PLURALS for name, _ in options):
+        function = "estimate_all"
     if command in _OUT:
         words.append(f"{_OUT[command]}={out or '...'}")
     return f"rlx.{function}({', '.join(words)})"
@@ -172,6 +177,8 @@ def _keyword(name: str, value: str | None) -> str:
     """Return an option as a keyword argument, or its name alone if it is not given a value."""
     off = name.startswith("no-") and name[3:] in FLAGS
     flag = name[3:] if off else name
+    if flag in _PLURALS and value is not None:
+        return f'values={_literal(value)}, over="{_PLURALS[flag]}"'
     keyword = KEYWORDS.get(flag, flag.replace("-", "_"))
     if flag in FLAGS:
         return f"{keyword}={not off}"

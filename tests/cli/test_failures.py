@@ -84,6 +84,17 @@ def test_what_hardware_is_asked_of_is_checked_first(capsys, options, message):
     assert (status, out, err) == (2, "", f"error[RLX-E001]: {message}\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [(["emit", "net.rlx", "--target"], "emit"), (["estimate", "--target"], "estimate"),
+     (["--debug", "check", "--backend"], "check"), (["verify", "--frames"], "verify")],
+)  # fmt: skip
+def test_an_option_without_its_value_points_to_the_help_of_the_command(capsys, arguments, command):
+    status, _, err = run_cli(capsys, *arguments)
+    assert status == 2
+    assert f"option '{arguments[-1]}' requires an argument\n  try: rlx {command} --help\n" in err
+
+
 def test_what_does_not_fit_a_device_has_a_status_of_its_own(capsys, digits_model):
     status, out, err = run_cli(
         capsys, "estimate", digits_model, "--target", "fpga", "--device", "ecp5-25k",

@@ -3,9 +3,11 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import rlx
+from rlx import f32
 from rlx.cli import main
 from rlx.support.errors import UnsupportedOpError, UsageError
 from rlx_cortexm.parts import boards, parts
@@ -91,6 +93,15 @@ def test_workers_refuse_as_this_process_does(tmp_path, capsys, digits_model):
     status, _, err = run(capsys, digits_model, "--target", "cortexm", "--executor", "2")
     assert status == 2
     assert "--executor: a single estimate has no parts" in err
+
+
+def test_the_memory_that_a_part_lacks_is_set_off(tmp_path, capsys):
+    weights = np.ones((400, 400), np.float32)
+    net = rlx.trace("net", lambda x: x @ weights, f32(1, 400))
+    model = tmp_path / "net.rlx"
+    rlx.save(net.module, model)
+    (row,) = rows(capsys, model, "--parts", "stm32f072xb,", "--weight-bits", "8", status=3)
+    assert row["reason"].startswith("it does not fit STM32F072xB: flash: about ")
 
 
 def test_parts_that_do_not_fit_or_are_too_slow(digits_model, capsys):

@@ -1,5 +1,8 @@
 """The process in which unicorn runs firmware: ``python -m rlx_sim.firmware.unicorn_core ELF CPU``.
 
+A third argument is the file for a trace of basic blocks (:mod:`rlx_sim.cycles.trace`), a fourth one
+``reads`` if it includes reads of constants, which takes longer.
+
 It emulates the parts of QEMU's board that the firmware uses: semihosting with files below the
 working folder, and the timer that counts instructions. The exit status is the firmware's.
 
@@ -11,7 +14,9 @@ Tests: tests/sim/firmware/test_emulators.py
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -37,6 +42,9 @@ _TIMER_VALUE: Final = 4
 # BKPT 0xAB, Arm's semihosting call in Thumb state, in memory order.
 _SEMIHOSTING_BREAKPOINT: Final = b"\xab\xbe"
 _CRASHED: Final = 98
+
+# Widths of the lines that flash memories and caches read.
+_LINE_BYTES: Final = (4, 8, 16, 32)
 
 
 class _Files:
@@ -66,10 +74,63 @@ class _Files:
             file.close()
 
 
+class _Trace:
+    """Basic blocks and reads of constants between readings of the timer.
+
+    Attributes:
+        blocks: Number of each block, by address and size.
+        intervals: Executions of pairs of successive blocks, and reads, between two readings.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: dict[tuple[int, int], int] = {}
+        self.intervals: list[dict[str, Any]] = []
+        self._previous = -1
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pairs: Counter[tuple[int, int]] = Counter()
+        self._changes = dict.fromkeys(_LINE_BYTES, 0)
+        self._lines: dict[int, set[int]] = {nbytes: set() for nbytes in _LINE_BYTES}
+        self._last = dict.fromkeys(_LINE_BYTES, -1)
+        self._reads = 0
+
+    def block(self, key: tuple[int, int]) -> None:
+        """Count a block that is about to run."""
+        number = self.blocks.setdefault(key, len(self.blocks))
+        self._pairs[self._previous, number] += 1
+        self._previous = number
+
+    def read(self, engine: object, kind: int, address: int, *rest: object) -> None:
+        """Count a read of the memory with program and constants."""
+        self._reads += 1
+        for nbytes in _LINE_BYTES:
+            line = address // nbytes
+            if line != self._last[nbytes]:
+                self._last[nbytes] = line
+                self._changes[nbytes] += 1
+                self._lines[nbytes].add(line)
+
+    def end_interval(self) -> None:
+        """Store what was counted since the last reading of the timer."""
+        self.intervals.append({
+            "pairs": [(*pair, count) for pair, count in self._pairs.items()],
+            "reads": self._reads,
+            "line_changes": self._changes,
+            "lines": {nbytes: len(lines) for nbytes, lines in self._lines.items()},
+        })  # fmt: skip
+        self._begin()
+
+    def write(self, file: Path) -> None:
+        """Write everything as JSON."""
+        content = {"blocks": list(self.blocks), "intervals": self.intervals}
+        file.write_text(json.dumps(content), encoding="utf-8")
+
+
 class _Core:
     """A Cortex-M with memory, a timer that counts instructions, and semihosting."""
 
-    def __init__(self, elf: Path, cpu: str) -> None:
+    def __init__(self, elf: Path, cpu: str, *, traced: bool = False, reads: bool = False) -> None:
         import unicorn
         from unicorn import arm_const
 
@@ -86,9 +147,14 @@ class _Core:
         self._lengths: dict[tuple[int, int], int] = {}
         self._files = _Files()
         self._status: int | None = None
-        self._engine.hook_add(unicorn.UC_HOOK_BLOCK, self._count)
+        self.trace = _Trace() if traced else None
+        self._engine.hook_add(unicorn.UC_HOOK_BLOCK, self._trace if traced else self._count)
         self._engine.hook_add(unicorn.UC_HOOK_INTR, self._interrupt)
         self._vectors = self._load(elf)
+        if self.trace is not None and reads:
+            start = self._vectors & ~(4 * _MIB - 1)
+            end = start + 4 * _MIB - 1
+            self._engine.hook_add(unicorn.UC_HOOK_MEM_READ, self.trace.read, None, start, end)
 
     def _load(self, elf: Path) -> int:
         """Put the program into memory and return the address of its vector table."""
@@ -125,9 +191,17 @@ class _Core:
             self._lengths[key] = count_instructions(bytes(engine.mem_read(address, size)))
         self._instructions += self._lengths[key]
 
+    def _trace(self, engine: Any, address: int, size: int, data: object) -> None:  # noqa: ANN401
+        """Count a block, and add it to the trace."""
+        assert self.trace is not None
+        self.trace.block((address, size))
+        self._count(engine, address, size, data)
+
     def _read_timer(self, engine: object, offset: int, size: int, ratio: tuple[int, int]) -> int:
         if offset != _TIMER_VALUE:
             return 0
+        if self.trace is not None:
+            self.trace.end_interval()
         ticks, instructions = ratio
         return 0xFFFFFFFF - (self._instructions - self._timer_start) * ticks // instructions
 
@@ -202,12 +276,15 @@ def main(argv: list[str]) -> int:
     """Run the program ``argv[1]`` on the processor ``argv[2]`` in the working folder."""
     import unicorn
 
-    core = _Core(Path(argv[1]), argv[2])
+    core = _Core(Path(argv[1]), argv[2], traced=len(argv) > 3, reads="reads" in argv[4:])
     try:
-        return core.run()
+        status = core.run()
     except unicorn.UcError as error:
         _print(f"rlx fault\n{error} at {core.where()}\n")
         return _CRASHED
+    if core.trace is not None:
+        core.trace.write(Path(argv[3]))
+    return status
 
 
 if __name__ == "__main__":

@@ -32,9 +32,13 @@ class Unicorn:
 
     Attributes:
         build: Settings by which the firmware is built.
+        trace: File for a trace of basic blocks; None for none.
+        reads: Whether the trace includes reads of constants.
     """
 
     build: FirmwareBuild = field(default_factory=lambda: FirmwareBuild(compiler="zig"))
+    trace: Path | None = None
+    reads: bool = False
 
     @property
     def name(self) -> str:
@@ -73,6 +77,8 @@ class Unicorn:
             str(firmware.elf),
             firmware.cpu.emulated,
         ]
+        if self.trace is not None:
+            command += [str(self.trace), *(["reads"] if self.reads else [])]
         # The package may be importable only through this process's path (a checkout under test).
         environment = {"PYTHONPATH": ":".join(part for part in sys.path if part)}
         completed = run(

@@ -111,6 +111,9 @@ def test_unknown_part_names_similar_ones():
         part("STM32F764")
     with pytest.raises(UsageError, match="did you mean 'stm32f103x8' or 'stm32f103xb'"):
         part("STM32F103")
+    for name in ("nucleo", "stm32f4", "stm32", "raspberry", "all", "boards"):
+        with raises(UsageError):
+            part(name)
     for name in ("", "pdp-11"):
         with pytest.raises(UsageError) as caught:
             part(name)

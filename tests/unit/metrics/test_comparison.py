@@ -403,3 +403,19 @@ def test_layers_with_scaled_channels_are_named_and_not_compared():
     # Both have the same scaled channels.
     assert rlx.compare(equalized, equalized, DATA).equalized == ()
     assert {layer.name for layer in rlx.compare(equalized, equalized, DATA).layers} >= every
+
+
+def test_figures_have_short_texts():
+    a, b = np.array([[0.0, -2.0]]), np.array([[0.5, -3.0]])
+    (output,) = rlx.compare({"y": a}, {"y": b}).outputs
+    figures = "SQNR 5.1 dB, largest difference 1, 2 of 2 unequal"
+    assert repr(output) == f"<output 'y': {figures}>"
+    assert repr(output.closeness) == f"<Closeness: {figures}>"
+    (equal,) = rlx.compare({"y": a}, {"y": a}).outputs
+    assert repr(equal) == "<output 'y': equal>"
+    (bad,) = rlx.compare({"y": a}, {"y": b * np.inf}).outputs
+    assert repr(bad).endswith("2 of 2 unequal, 2 values NaN or infinite>")
+    judged = rlx.compare({"y": a}, {"y": b}).judged("exact").outputs[0]
+    assert repr(judged) == f"<output 'y': {figures}; {judged.failures[0]}>"
+    layer = rlx.compare(NET, NET, DATA).layers[0]
+    assert repr(layer) == f"<{layer.op} {layer.name!r}: equal>"

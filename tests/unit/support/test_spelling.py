@@ -45,6 +45,9 @@ SPELLED = {
     "rlx emit MODEL --target cortexm": 'rlx.emit(model, target="cortexm", folder=...)',
     "rlx verify FOLDER --with sanitize": 'rlx.verify("FOLDER", tools=["sanitize"])',
     "rlx verify made/; then": 'rlx.verify("made/"); then',
+    "rlx estimate MODEL --target cortexm --parts all": (
+        'rlx.estimate_all(model, target="cortexm", values="all", over="part")'
+    ),
     "a folder that rlx emit wrote": "a folder that rlx.emit wrote",
     "'rlx quantize' writes": "'rlx.quantize' writes",
     "rlx import a.onnx --input-shape x=1x8": 'rlx.load("a.onnx", input_shape={"x": (1, 8)})',

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _KIB: Final = 1024
 _MIN_PREFIX: Final = 5
 """Letters of a part's name from which on it may be cut short."""
+_MAX_SUGGESTED: Final = 4
+"""Number of parts that a message suggests."""
+_GROUPS: Final = ("all", "boards")
+"""Words that select several parts where these are compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +117,16 @@ def part(name: str) -> CortexPart:
         candidates = [entry for key, entry in parts().items() if _plain(key).startswith(plain)]
     if len(candidates) == 1:
         return candidates[0]
-    suggestion = _suggestion(plain, [entry.key for entry in candidates])
+    if plain in _GROUPS:
+        raise UsageError(
+            f"expected one part, got {name!r}",
+            where="--part",
+            hint=f"to compare several: rlx estimate MODEL --target cortexm --parts {plain}",
+        )
+    keys = [entry.key for entry in candidates]
+    if not keys and len(plain) >= _MIN_PREFIX:
+        keys = [key for key in boards() if _plain(key).startswith(plain)]
+    suggestion = _suggestion(plain, keys)
     raise UsageError(
         f"no part is called {name!r}",
         where="--part",
@@ -126,7 +139,10 @@ def _suggestion(plain: str, several: list[str]) -> str:
     by_plain = {_plain(key): key for key in (*parts(), *boards())}
     close = get_close_matches(plain, by_plain, n=2, cutoff=0.75)
     suggested = several or [by_plain[text] for text in close]
-    return f"did you mean {' or '.join(map(repr, suggested))}? " if suggested else ""
+    rest = len(suggested) - _MAX_SUGGESTED
+    more = f" or {rest} more" if rest > 0 else ""
+    named = " or ".join(map(repr, suggested[:_MAX_SUGGESTED]))
+    return f"did you mean {named}{more}? " if suggested else ""
 
 
 def _plain(name: str) -> str:

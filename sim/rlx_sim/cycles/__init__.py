@@ -1,0 +1,1 @@
+"""Modelled cycles on a Cortex-M: timings as data, applied to traces of basic blocks."""
