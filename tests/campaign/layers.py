@@ -441,6 +441,13 @@ def _function(draft: Draft, x: Tensor) -> bool:
     return True
 
 
+@layer(ranks=ranks(1, 4))
+def _normalized(draft: Draft, x: Tensor) -> bool:
+    """Append L2_NORMALIZATION."""
+    draft.apply("L2_NORMALIZATION", [x], x.shape, Codes(1 / 128, 0))
+    return True
+
+
 @layer(ranks=ranks(1, 5))
 def _softmax(draft: Draft, x: Tensor) -> bool:
     """Append SOFTMAX."""

@@ -142,6 +142,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "GATHER_ND": lambda: one("GATHER_ND", _IMAGE, (2, 4), [[0, 3, 1], [0, 0, 2]]),
     "FULLY_CONNECTED": lambda: _weighted("FULLY_CONNECTED", _ROW, (4, 8), (1, 4)),
     "HARD_SWISH": lambda: one("HARD_SWISH", _ROW, _ROW),
+    "L2_NORMALIZATION": lambda: one("L2_NORMALIZATION", _ROW, _ROW, y=_SIGNED),
     "LEAKY_RELU": lambda: one("LEAKY_RELU", _ROW, _ROW, alpha=0.1),
     "LOGISTIC": lambda: one("LOGISTIC", _ROW, _ROW, y=_PROBABILITY),
     "MAXIMUM": lambda: two("MAXIMUM", _IMAGE, _IMAGE, _IMAGE),

@@ -6,6 +6,7 @@ from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.convert import CODE_RANGE, QConvert
 from rlx.ops.q.linear import QDense, QMatmul
 from rlx.ops.q.linear_view import Linear
+from rlx.ops.q.norm import QL2Norm
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
 from rlx.ops.q.reduce import QArgmax, QMean
 from rlx.ops.q.resize import QResizeBilinear, QResizeNearest
@@ -15,9 +16,10 @@ from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
 Q_OPS = (
-    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QMatmul, QMaxPool2d,
-    QMaximum, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QResizeBilinear,
-    QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QTable, QTranspose,
+    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QL2Norm, QMatmul,
+    QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
+    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QTable,
+    QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -33,6 +35,7 @@ __all__ = [
     "QConv2d",
     "QConvert",
     "QDense",
+    "QL2Norm",
     "QMatmul",
     "QMaxPool2d",
     "QMaximum",

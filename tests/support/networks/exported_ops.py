@@ -15,6 +15,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QMatmul,
     QMaximum,
     QMaxPool2d,
@@ -193,6 +194,9 @@ GRAPHS = {
     "convert": converted,
     "dense": lambda: dense((3, 20), (7, 20)),
     "dense-rows": lambda: dense((2, 3, 20), (7, 20), high=40),
+    "l2-norm": lambda: single(
+        QL2Norm(x_zero_point=-7), (3, 20), result=QuantParams.per_tensor(1 / 128, 0)
+    ),
     "matmul": matmul,
     "matmul-clamped": lambda: matmul(low=-60, high=70),
     "maximum": lambda: single(QMaximum(), IMAGE, IMAGE),

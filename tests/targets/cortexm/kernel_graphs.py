@@ -24,6 +24,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QMatmul,
     QMaximum,
     QMaxPool2d,
@@ -304,6 +305,8 @@ def reductions() -> Graph:
         multiplier, left_shift, diff_min = softmax_scaling(scale)
         softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
         builder.node(softmax, builder.input(2, 9))
+    builder.node(QL2Norm(x_zero_point=3), builder.input(2, 9))
+    builder.node(QL2Norm(x_zero_point=-128), builder.input(32_000))
     for kind in (QAveragePool2d, QMaxPool2d):
         image = builder.input(2, 5, 6, 3)
         builder.node(kind(window=Window.same((5, 6), (3, 3), (2, 2))), image)

@@ -13,6 +13,7 @@ from rlx.ops.q import (
     QAveragePool2d,
     QClamp,
     QConcat,
+    QL2Norm,
     QMatmul,
     QMaxPool2d,
     QMean,
@@ -101,6 +102,8 @@ def reductions_and_moves():
     for classes in (2, 10, 12):
         op = QSoftmax(multiplier=2**30, left_shift=20, diff_min=-100)
         builder.node(op, builder.input(1, classes))
+    for shape in ((1, 128), (4, 10), (1, 512)):
+        builder.node(QL2Norm(x_zero_point=3), builder.input(*shape))
     builder.node(QTranspose(axes=(0, 2, 1)), builder.input(4, 16, 20))
     builder.node(QConcat(axis=1), builder.input(8, 64), builder.input(8, 16))
     builder.node(QPad(before=(0, 1, 1, 0), after=(0, 1, 1, 0), value=3), builder.input(1, 8, 8, 16))

@@ -1,7 +1,4 @@
-"""Dense layers.
-
-Tests: tests/unit/frontends/tflite/ops/test_conv.py
-"""
+"""Dense layers and matrix products."""
 
 from __future__ import annotations
 

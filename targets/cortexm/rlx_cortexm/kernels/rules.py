@@ -22,6 +22,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QMatmul,
     QMaximum,
     QMaxPool2d,
@@ -68,6 +69,7 @@ from rlx_cortexm.kernels.depthwise_mve.tactic import DEPTHWISE_MVE
 from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
+from rlx_cortexm.kernels.l2_norm.tactic import L2_NORM
 from rlx_cortexm.kernels.matmul.tactic import MATMUL
 from rlx_cortexm.kernels.mean.tactic import MEAN
 from rlx_cortexm.kernels.mul.tactic import MUL
@@ -113,6 +115,7 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
             CONV2D,
         ),
         QDense: (DENSE_MVE, TERNARY, QUADS, DENSE),
+        QL2Norm: (L2_NORM,),
         QMatmul: (MATMUL,),
         QAveragePool2d: (POOL_MVE, LANES_POOL, AVERAGE_POOL),
         QMaxPool2d: (POOL_MVE, MAX_POOL),

@@ -17,6 +17,10 @@ INT8_INPUT: Final = (
 )
 """Hint for an input that no stream can carry."""
 
+NO_ROOTS: Final = (
+    "no cell divides by the root of a sum; end the core before the layer, and normalize its "
+    "output on the processor"
+)
 NO_SQUARES: Final = (
     "no cell squares the difference of two computed tensors; run that part on a Cortex-M, or use a "
     "difference and a product in the model"

@@ -22,6 +22,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QMatmul,
     QMaxPool2d,
     QMean,
@@ -56,6 +57,7 @@ from rlx_fpga.architectures.refusals import (
     INT8_INPUT,
     NEAREST,
     NO_PRODUCTS,
+    NO_ROOTS,
     NO_SQUARES,
     ONLY_INT8,
 )
@@ -74,6 +76,7 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)

@@ -16,6 +16,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QMatmul,
     QMul,
     QPad,
@@ -35,7 +36,7 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.architectures.parallel.sums import shift_add
-from rlx_fpga.architectures.refusals import BILINEAR, NO_PRODUCTS, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import BILINEAR, NO_PRODUCTS, NO_ROOTS, NO_SQUARES, ONLY_INT8
 from rlx_fpga.devices import devices
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)

@@ -14,6 +14,7 @@ from rlx.ops.q import (
     QAdd,
     QClamp,
     QConvert,
+    QL2Norm,
     QMatmul,
     QMul,
     QResizeBilinear,
@@ -31,7 +32,14 @@ from rlx_fpga.architectures.dataflow.lower.rules import (
     pipeline_hold,
 )
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
-from rlx_fpga.architectures.refusals import BILINEAR, NEAREST, NO_PRODUCTS, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import (
+    BILINEAR,
+    NEAREST,
+    NO_PRODUCTS,
+    NO_ROOTS,
+    NO_SQUARES,
+    ONLY_INT8,
+)
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.repeat import Constant, Repeat
@@ -49,6 +57,7 @@ INT8 = np.arange(-128, 128, dtype=np.int64)
 
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
