@@ -8,6 +8,7 @@ from rlx.ops.q.linear import QDense, QMatmul
 from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.norm import QL2Norm
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
+from rlx.ops.q.recurrent import QSvdf, QSvdfState
 from rlx.ops.q.reduce import QArgmax, QMean
 from rlx.ops.q.resize import QResizeBilinear, QResizeNearest
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
@@ -18,8 +19,8 @@ from rlx.ops.q.window import Window
 Q_OPS = (
     QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QL2Norm, QMatmul,
     QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
-    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QTable,
-    QTranspose,
+    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState,
+    QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -52,6 +53,8 @@ __all__ = [
     "QSoftmax",
     "QSquaredDifference",
     "QSub",
+    "QSvdf",
+    "QSvdfState",
     "QTable",
     "QTranspose",
     "Window",

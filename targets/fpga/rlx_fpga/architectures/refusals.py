@@ -29,6 +29,12 @@ NO_PRODUCTS: Final = (
     "no cell multiplies two computed matrices; run that part on a Cortex-M, or use dense layers in "
     "place of attention in the model"
 )
+NO_INT16: Final = (
+    "its state is int16, and values in the core are int8; convert the layer with a state of int8, "
+    "or run it on a Cortex-M"
+)
+"""Reason why no architecture has recurrent layers with a state of int16."""
+
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
 """Reason why no architecture has conversions to other quantized values."""
 

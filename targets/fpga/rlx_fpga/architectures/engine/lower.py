@@ -33,6 +33,8 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     Window,
 )
 from rlx.support.errors import EmitError, UnsupportedOpError
@@ -56,6 +58,7 @@ from rlx_fpga.architectures.refusals import (
     BILINEAR,
     INT8_INPUT,
     NEAREST,
+    NO_INT16,
     NO_PRODUCTS,
     NO_ROOTS,
     NO_SQUARES,
@@ -78,6 +81,7 @@ RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
+RULES.refuse(NO_INT16, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("the array does not multiply two tensors", QMul)

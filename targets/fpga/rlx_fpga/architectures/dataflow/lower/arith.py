@@ -21,6 +21,8 @@ from rlx.ops.q import (
     QResizeNearest,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
 )
 from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.lower.elementwise import Elementwise
@@ -35,6 +37,7 @@ from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
 from rlx_fpga.architectures.refusals import (
     BILINEAR,
     NEAREST,
+    NO_INT16,
     NO_PRODUCTS,
     NO_ROOTS,
     NO_SQUARES,
@@ -59,6 +62,7 @@ RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
+RULES.refuse(NO_INT16, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 
