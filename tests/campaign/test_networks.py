@@ -17,7 +17,7 @@ OUTSIDE = {
 # Compared one by one in tests/unit/frontends/tflite/ops; not yet drawn into networks.
 OUTSIDE |= {
     "ARG_MIN", "BROADCAST_TO", "GATHER_ND", "MIRROR_PAD", "REDUCE_MAX", "REDUCE_MIN",
-    "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2",
+    "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "SVDF",
 }  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""Normalization on integers."""
+"""Normalization on integers.
+
+Tests: tests/unit/frontends/tflite/ops/test_norm.py
+"""
 
 from __future__ import annotations
 
