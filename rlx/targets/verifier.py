@@ -205,7 +205,7 @@ class ModelledCycles:
         if self.clock_mhz is None:
             return None
         low, _, high = (float(f"{cycles / self.clock_mhz / 1e3:.4g}") for cycles in self.total)
-        table = "Arm's timings" if self.is_published else "timings that others measured"
+        table = "Arm's timings" if self.is_published else "timings not published by Arm"
         return Milliseconds(low, high, self.clock_mhz, f"modelled cycles, {table}, {self.memory}")
 
     def as_json(self, names: Sequence[str]) -> dict[str, Any]:

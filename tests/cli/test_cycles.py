@@ -106,12 +106,12 @@ def test_options_that_do_not_fit_are_refused(folder, options):
         cycles.modelled_figures(folder, part=part, clock=clock, flash_wait=flash_wait)
 
 
-def test_a_core_without_timings_is_refused(tmp_path, digits_model):
-    for cpu in ("cortex-m85", "cortex-m55"):
+def test_cores_without_timings_or_trace_of_constants_are_refused(tmp_path, digits_model):
+    for cpu, flash_wait in (("cortex-m85", None), ("cortex-m55", "2")):
         folder = tmp_path / cpu
         rlx.emit(digits_model, "cortexm", folder, frames=1, cpu=cpu)
         with raises(UsageError):
-            cycles.modelled_figures(folder, part=None, clock=None, flash_wait=None)
+            cycles.modelled_figures(folder, part=None, clock=None, flash_wait=flash_wait)
 
 
 def test_a_target_without_model_is_refused(folder, monkeypatch):

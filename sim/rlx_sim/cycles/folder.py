@@ -1,8 +1,9 @@
-"""Modelled cycles of an emitted folder, by layer, from a run under unicorn."""
+"""Modelled cycles of an emitted folder, by layer, from a traced run."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.errors import SimulationError, UsageError
@@ -14,11 +15,13 @@ from rlx_sim.cycles.instruction import instructions
 from rlx_sim.cycles.memory import Flash
 from rlx_sim.cycles.model import CycleModel, UnknownCodeError
 from rlx_sim.cycles.pipeline import UnknownTimingError
+from rlx_sim.cycles.qemu_trace import read_log
 from rlx_sim.cycles.timings import Bound, modelled_cores, timings_of
 from rlx_sim.cycles.trace import Trace
-from rlx_sim.firmware.disassembly import listing
+from rlx_sim.firmware.disassembly import disassemble, listing
 from rlx_sim.firmware.firmware import FirmwareBuild, cpu_named
 from rlx_sim.firmware.profile import hooked_firmware, layer_counts
+from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.hardware.plain import plain_folder
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx_cortexm.parts import CortexPart
+    from rlx_sim.cycles.instruction import Instruction
     from rlx_sim.cycles.timings import CoreTimings
 
 _FIRST_LAYER: Final = 2
@@ -68,17 +72,17 @@ def folder_cycles(
     timings = _timings(cpu)
     chip = _part(cpu, part or facts.get("part", {}).get("name"))
     flash = flash_of(chip, flash_wait)
+    if flash.wait_states and not cpu_named(cpu).unicorn:
+        raise UsageError(
+            f"wait states are not modelled on a {cpu}: QEMU's trace has no reads of constants",
+            where="--flash-wait",
+            hint="write --flash-wait 0, for code and constants in tightly coupled memory",
+        )
     if progress is not None:
-        progress("unicorn: cycles of each layer")
-    build = FirmwareBuild(cpu, "gcc")
+        progress("cycles of each layer")
     with plain_folder(folder) as plain, work_folder("cycles") as work:
-        trace_file = work / "trace.json"
-        simulator = Unicorn(build, trace_file, reads=flash.wait_states > 0)
-        firmware = hooked_firmware(plain, str(facts["prefix"]), build, work)
-        run = simulator.run(firmware, read_golden(folder).first(1), work, timeout_s=timeout_s)
-        counts = layer_counts(run.log, folder)
-        code = {one.address: one for one in instructions(listing(firmware.elf))}
-        trace = Trace.read(trace_file)
+        run = _traced_run(plain, cpu, str(facts["prefix"]), flash, work, timeout_s)
+    counts, trace, code = run.instructions, run.trace, run.code
     try:
         by_bound = [
             _layers(CycleModel(code, timings, flash, bound), trace, len(counts)) for bound in Bound
@@ -96,8 +100,48 @@ def folder_cycles(
         sources=timings.sources,
         is_published=timings.published,
         clock_mhz=_clock_mhz(clock, part, chip, facts),
-        tools=simulator.tools(),
+        tools=run.tools,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run of one frame with hooks.
+
+    Attributes:
+        instructions: Count of each layer.
+        trace: Executed blocks.
+        code: Instructions of the program by address.
+        tools: Name and version of each tool used.
+    """
+
+    instructions: tuple[int, ...]
+    trace: Trace
+    code: Mapping[int, Instruction]
+    tools: Mapping[str, str]
+
+
+def _traced_run(
+    folder: Path, cpu: str, prefix: str, flash: Flash, work: Path, timeout_s: float
+) -> _Run:
+    """Build and run the firmware under unicorn, or QEMU if that alone has the core."""
+    build = FirmwareBuild(cpu, "gcc")
+    file = work / "trace"
+    firmware = hooked_firmware(folder, prefix, build, work)
+    simulator: Unicorn | Qemu
+    if firmware.cpu.unicorn:
+        simulator = Unicorn(build, file, reads=flash.wait_states > 0)
+    else:
+        simulator = Qemu(build, file)
+    run = simulator.run(firmware, read_golden(folder).first(1), work, timeout_s=timeout_s)
+    if firmware.cpu.unicorn:
+        trace = Trace.read(file)
+    else:
+        reading = disassemble(firmware.elf).addresses["platform_counter"]
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            trace = read_log(lines, reading)
+    code = {one.address: one for one in instructions(listing(firmware.elf))}
+    return _Run(layer_counts(run.log, folder), trace, code, simulator.tools())
 
 
 def flash_of(chip: CortexPart | None, flash_wait: str | None) -> Flash:
@@ -126,19 +170,17 @@ def flash_of(chip: CortexPart | None, flash_wait: str | None) -> Flash:
 
 
 def _timings(cpu: str) -> CoreTimings:
-    """Return the timings of a core that unicorn runs.
+    """Return the timings of a core.
 
     Raises:
-        UsageError: It has no table, or is not in the emulator.
+        UsageError: It has no table.
     """
     timings = timings_of(cpu)
-    if timings is None or not cpu_named(cpu).unicorn:
-        reason = "no table of timings" if timings is None else "unicorn does not emulate it"
-        known = [name for name in modelled_cores() if cpu_named(name).unicorn]
+    if timings is None:
         raise UsageError(
-            f"the cycles of a {cpu} are not modelled: {reason}",
+            f"the cycles of a {cpu} are not modelled: no table of timings",
             where="--cycles",
-            hint=f"emit for one of {', '.join(known)}",
+            hint=f"emit for one of {', '.join(modelled_cores())}",
         )
     return timings
 

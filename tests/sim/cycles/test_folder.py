@@ -33,6 +33,20 @@ def test_layers_have_cycles_on_every_core(tmp_path, cpu):
     assert modelled_cycles("cortexm", folder) == modelled
 
 
+@pytest.mark.qemu
+@pytest.mark.complete
+def test_vector_code_is_traced_under_qemu(tmp_path):
+    folder = tmp_path / "out"
+    model = ROOT / "examples" / "digits" / "digits.rlx"
+    rlx.emit(model, "cortexm", folder, frames=1, cpu="cortex-m55")
+    modelled = modelled_cycles("cortexm", folder)
+    instructions = rlx.verify(folder, tools="qemu", cache=False).figures["instructions"]
+    assert sum(modelled.instructions) == pytest.approx(instructions, rel=0.002)
+    assert instructions / 2 <= modelled.total[0] <= modelled.total[1] <= 3 * instructions
+    assert not modelled.is_published
+    assert modelled_cycles("cortexm", folder) == modelled
+
+
 def test_memory_of_parts():
     assert flash_of(None, None) == Flash()
     assert flash_of(None, "4") == Flash(4, 4)
