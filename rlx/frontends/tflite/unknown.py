@@ -5,10 +5,6 @@ Tests: tests/unit/frontends/tflite/test_frontend.py
 
 from __future__ import annotations
 
-_STATE = (
-    "make the state an input and an output of the model, and feed the one to the other between "
-    "runs (in kws_streaming: Modes.STREAM_EXTERNAL_STATE_INFERENCE)"
-)
 _UNROLL = (
     "unroll it (in Keras: unroll=True; litert-torch always does), or make its state an input "
     "and an output of a model of one step, built of dense layers"
@@ -46,7 +42,6 @@ RECURRENT = (
 """Operators with a state of their own. Some of their tensors hold no numbers that they read."""
 
 _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("keeps its state between runs, which rlx does not support yet", _STATE, ("SVDF",)),
     (
         "is a recurrent layer with its own state, which rlx does not support yet",
         _UNROLL,

@@ -16,7 +16,7 @@ from rlx.ops import real
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS
-from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
+from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QSvdfState, QTranspose
 from rlx.support.errors import ShapeError, UnsupportedOpError
 
 if TYPE_CHECKING:
@@ -200,6 +200,13 @@ def _concat(op: Any, what: BatchingCall) -> Any:
     if not all(what.batched):
         raise _mixes(op, "it joins constants to the batch")
     return _axis(op, replace(what, batched=what.batched[:1]))
+
+
+@RULES.rule(QSvdfState)
+def _svdf_state(op: Any, what: BatchingCall) -> Any:
+    if what.batched != (True, True, False):
+        raise _mixes(op, "each input of the batch needs a state of its own, and the same weights")
+    return op
 
 
 @RULES.rule(QReshape, real.RealReshape)

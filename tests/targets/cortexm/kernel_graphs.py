@@ -38,6 +38,8 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     QTable,
     QTranspose,
     Window,
@@ -353,6 +355,33 @@ def resized() -> Graph:
     return builder.graph
 
 
+def recurrent() -> Graph:
+    """Return a graph with every way through the rules of layers with a state."""
+    builder = GraphBuilder("recurrent")
+    for batch, inputs, filters, memory, factor in (
+        (1, 13, 6, 5, 0.3),
+        (2, 4, 3, 1, 1.5),
+        (2, 9, 8, 4, 0.02),
+    ):
+        state = TensorType((batch, filters * memory), DType.I16)
+        old = builder.graph.input(f"state{filters}", state)
+        op = QSvdfState(x_zero_point=-7, rescale=Rescale.of(factor))
+        weights = builder.constant(filters, inputs)
+        new = builder.node(op, builder.input(batch, inputs), old, weights)
+        units = filters // 2 if filters % 2 == 0 else filters
+        output = QSvdf(rescale=Rescale.of(2.0**-25), zero_point=5, low=-100)
+        time = builder.constant(filters, memory, dtype=DType.I16)
+        builder.node(output, new, time, builder.bias(units, 2**30))
+    even = Rescale.of(2.0**-4, rounding=Rounding.EVEN)
+    small = builder.graph.constant(np.full((2, 3), -2, np.int16))
+    wide = builder.graph.input("wide", TensorType((1, 6), DType.I16))
+    builder.node(QSvdf(rescale=even, zero_point=0), wide, small, builder.bias(2))
+    builder.node(QSvdf(rescale=Rescale.of(0.001), zero_point=0), wide, small, builder.bias(1))
+    single = QSvdfState(x_zero_point=3, rescale=Rescale.of(0.7, rounding=Rounding.SINGLE))
+    builder.node(single, builder.input(1, 5), wide, builder.constant(2, 5))
+    return builder.graph
+
+
 def classifier(seed: int = 7, scale: float = 0.05) -> Graph:
     """Return a small network with a shortcut, as real ones are, all types quantized.
 
@@ -460,7 +489,7 @@ def casts() -> Graph:
 
 
 KERNEL_GRAPHS = (
-    convolutions, depthwise, arithmetic, reductions, moves, resized, classifier, bridges,
+    convolutions, depthwise, arithmetic, reductions, moves, recurrent, resized, classifier, bridges,
     conversions, casts,
 )  # fmt: skip
 """Functions that return the graphs."""

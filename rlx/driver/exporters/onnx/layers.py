@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from rlx.driver.exporters.nodes import KEEPS_A_STATE
 from rlx.driver.exporters.onnx.call import AxisOrder
 from rlx.driver.exporters.onnx.rules import RULES
 from rlx.ir import DType, QuantParams
@@ -17,12 +18,16 @@ from rlx.ops.q import (
     QConv2d,
     QDense,
     QMaxPool2d,
+    QSvdf,
+    QSvdfState,
     Window,
 )
 
 if TYPE_CHECKING:
     from rlx.driver.exporters.onnx.call import ExportedNode
     from rlx.ir import Value
+
+RULES.refuse(KEEPS_A_STATE, QSvdf, QSvdfState)
 
 
 @RULES.rule(QConv2d)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from rlx.driver.exporters.nodes import KEEPS_A_STATE
 from rlx.driver.exporters.tflite.rules import RULES
 from rlx.frontends.tflite.schema import Padding, TensorType
 from rlx.ir import QuantParams
@@ -18,6 +19,8 @@ from rlx.ops.q import (
     QConv2d,
     QDense,
     QMaxPool2d,
+    QSvdf,
+    QSvdfState,
     Window,
 )
 from rlx.ops.rescale import linear_rescale
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from rlx.driver.exporters.tflite.call import ExportedNode
     from rlx.ir import Value
     from rlx.ops.numerics.fixed_point import Rescale
+
+RULES.refuse(KEEPS_A_STATE, QSvdf, QSvdfState)
 
 
 @RULES.rule(QConv2d)

@@ -13,6 +13,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     norm,
     places,
     pool,
+    recurrent,
     reduce,
     resize,
     selections,

@@ -24,6 +24,8 @@ KERNELS.refuse(
     q.QSoftmax,
     q.QSquaredDifference,
     q.QSub,
+    q.QSvdf,
+    q.QSvdfState,
     q.QTable,
     real.RealRandomBits,
     real.RealRandomNormal,

@@ -37,6 +37,8 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     QTable,
     QTranspose,
 )
@@ -75,6 +77,7 @@ from rlx_cortexm.kernels.prelu.tactic import PRELU
 from rlx_cortexm.kernels.quantize.tactic import QUANTIZE
 from rlx_cortexm.kernels.resize.tactic import BILINEAR, NEAREST
 from rlx_cortexm.kernels.softmax.tactic import SOFTMAX
+from rlx_cortexm.kernels.svdf.tactic import SVDF, SVDF_STATE
 from rlx_cortexm.kernels.table.tactic import TABLE
 
 if TYPE_CHECKING:
@@ -122,6 +125,8 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
         QResizeBilinear: (BILINEAR,),
         QResizeNearest: (NEAREST,),
         QSlice: (SLICE,),
+        QSvdf: (SVDF,),
+        QSvdfState: (SVDF_STATE,),
         QTranspose: (TRANSPOSE,),
         QConvert: (CONVERT,),
         RealCast: (CAST_REAL, CAST),

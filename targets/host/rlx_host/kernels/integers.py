@@ -31,6 +31,8 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     QTable,
     QTranspose,
 )
@@ -46,6 +48,7 @@ from rlx_host.kernels.quantize.rule import quantize
 from rlx_host.kernels.resize.rule import resize_bilinear, resize_nearest
 from rlx_host.kernels.softmax.rule import softmax
 from rlx_host.kernels.sum.rule import add
+from rlx_host.kernels.svdf.rule import svdf, svdf_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +80,8 @@ INTEGER_RULES: Final[Mapping[type[Op], Rule]] = {
     QSoftmax: softmax,
     QSquaredDifference: pairs,
     QSub: add,
+    QSvdf: svdf,
+    QSvdfState: svdf_state,
     QTable: lookup,
     QTranspose: transpose,
     RealDequantize: lookup,

@@ -31,6 +31,8 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     Window,
 )
 from rlx.support.errors import EmitError, UnsupportedOpError
@@ -50,7 +52,14 @@ from rlx_fpga.architectures.engine.program import (
     Mode,
     Scale,
 )
-from rlx_fpga.architectures.refusals import BILINEAR, INT8_INPUT, NEAREST, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import (
+    BILINEAR,
+    INT8_INPUT,
+    NEAREST,
+    NO_INT16,
+    NO_SQUARES,
+    ONLY_INT8,
+)
 from rlx_fpga.explore.advice import Advice, DesignTooLargeError, with_budgets
 from rlx_fpga.options import FpgaOptions
 
@@ -66,6 +75,7 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
+RULES.refuse(NO_INT16, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("the array does not multiply two tensors", QMul)

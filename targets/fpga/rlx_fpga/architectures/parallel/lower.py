@@ -25,6 +25,8 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     QTranspose,
 )
 from rlx.support.errors import DoesNotFitError
@@ -34,7 +36,7 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.architectures.parallel.sums import shift_add
-from rlx_fpga.architectures.refusals import BILINEAR, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import BILINEAR, NO_INT16, NO_SQUARES, ONLY_INT8
 from rlx_fpga.devices import devices
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
+RULES.refuse(NO_INT16, QSvdf, QSvdfState)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 
