@@ -146,6 +146,9 @@ def test_memory_of_a_part_is_a_limit():
             {**fitting, "arena_bytes": 128 * KIB + 1, "code_bytes": 24 * KIB + 1},
             ram=None, flash=None, chip=chip,
         )  # fmt: skip
+    with raises(DoesNotFitError):
+        large = {**REPORT, "constant_bytes": 1025 * KIB, "code_bytes": KIB}
+        check_budget("net", large, ram=None, flash=None, chip=chip)
     outside = {**REPORT, "constant_bytes": 1 << 30}
     check_budget("net", outside, ram=None, flash=None, chip=part("rp2040"))
     with pytest.raises(DoesNotFitError, match="it does not fit Raspberry Pi Pico\n  flash: "):
