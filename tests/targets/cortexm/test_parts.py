@@ -26,6 +26,7 @@ def test_table_has_no_unknown_keys():
     assert keys == {
         "name", "vendor", "core", "fpu", "clock_mhz", "flash_kib", "ram_kib", "block_kib",
         "ram_note", "wait_states", "read_bits", "cache", "source",
+        "prefetch", "code_cache_bytes", "data_cache_bytes",
     }  # fmt: skip
     assert {key for row in data["board"].values() for key in row} == {"name", "part", "flash_kib"}
 
