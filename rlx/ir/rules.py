@@ -83,6 +83,10 @@ class RuleTable(Generic[RuleT]):
         """Return whether ``op`` has a rule or a stated reason for having none."""
         return op in self._rules or op in self._refused
 
+    def is_refused(self, op: type[Op]) -> bool:
+        """Return whether ``op`` has a stated reason for having no rule."""
+        return op in self._refused and op not in self._rules
+
     def reason(self, op: type[Op]) -> str | None:
         """Return the reason that ``op`` is refused for, or None if it has a rule."""
         if op in self._rules:

@@ -8,11 +8,9 @@ import numpy as np
 
 from malformed.tflite_models import (
     CODES,
-    SOFTMAX_OP,
     B,
     X,
     changed,
-    set_code,
     set_data,
     sound_model,
 )
@@ -206,19 +204,6 @@ def deprecated_codes() -> bytes:
             code.deprecatedBuiltinCode, code.builtinCode = code.builtinCode, 0
 
     return changed(change)
-
-
-def stateful() -> bytes:
-    """Return the sound model with an SVDF that has its state as a variable."""
-    model = unpack(set_code(27))
-    graph = model.subgraphs[0]
-    state = schema.TensorT()
-    state.shape, state.type, state.name = np.array([1, 5], np.int32), 9, "state"
-    state.isVariable = True
-    graph.tensors.append(state)
-    operator = graph.operators[SOFTMAX_OP]
-    operator.inputs = np.array([*operator.inputs, len(graph.tensors) - 1], np.int32)
-    return pack(model)
 
 
 def variable(

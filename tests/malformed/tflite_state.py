@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from malformed.case import Case, Refused
 from malformed.tflite_models import CONV, set_code, set_tensor
-from malformed.tflite_oddities import no_outputs, stateful, variable, variable_output
+from malformed.tflite_oddities import no_outputs, variable, variable_output
 from rlx.support.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
-    "SVDF": Refused(
-        lambda: set_code(27),
-        UnsupportedOpError,
-        "operator 4 SVDF",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 SVDF 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  keeps its state between runs, which rlx does not support yet"
-        ),
-    ),
     "LSTM": Refused(
         lambda: set_code(16),
         UnsupportedOpError,
@@ -102,16 +92,6 @@ CASES: dict[str, Case] = {
             "can run"
         ),
     ),
-    "SVDF with its state": Refused(
-        lambda: stateful(),
-        UnsupportedOpError,
-        "operator 4 SVDF",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 SVDF 'probability' (int8[1, 5], int8[1, 5] -> int8[1, 5])\n"
-            "    why  keeps its state between runs, which rlx does not support yet"
-        ),
-    ),
     "variable that is never assigned": Refused(
         lambda: variable(assigned=False),
         UnsupportedOpError,
@@ -180,7 +160,7 @@ CASES: dict[str, Case] = {
         UnsupportedOpError,
         "subgraph 0",
         "graph output 0 is tensor 1 'state', which is a variable (state that outlives a run), "
-        "which rlx does not support yet",
+        "expected the state of one recurrent layer",
     ),
     "addition without outputs": Refused(
         lambda: no_outputs("ADD"), FrontendError, "operator 0 ADD", "has no outputs"
@@ -234,12 +214,12 @@ CASES: dict[str, Case] = {
             "2 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
-            "    why  tensor 3 'conv' is a variable (state that outlives a run), which "
-            "rlx does not support yet\n"
+            "    why  tensor 3 'conv' is a variable (state that outlives a run), expected "
+            "the state of one recurrent layer\n"
             "    try  make the state an input and an output of the model\n"
             "  operator 1 MAX_POOL_2D 'pooled' (int8[1, 4, 4, 3] -> int8[1, 2, 2, 3])\n"
-            "    why  tensor 3 'conv' is a variable (state that outlives a run), which "
-            "rlx does not support yet\n"
+            "    why  tensor 3 'conv' is a variable (state that outlives a run), expected "
+            "the state of one recurrent layer\n"
             "    try  make the state an input and an output of the model"
         ),
     ),

@@ -52,6 +52,10 @@ The architectures `engine` and `parallel` refuse them. Variables are int8, uint8
 targets take int8, C int32 too. A variable begins with what the subgraph of `CALL_ONCE` assigns, one
 integer for all its elements, or with its zero point.
 
+The state of `SVDF` is a variable too, of int16 or int8, and begins with zeros. TensorFlow Lite
+Micro applies no fused activation to an `SVDF` on int8, and neither does rlx. Without a bias, which
+ends its process, results are those of LiteRT.
+
 """
 
 _FLOAT: Final = """

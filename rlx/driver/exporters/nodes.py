@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _MAX_LISTED: Final = 20
 
+KEEPS_A_STATE: Final = "its state outlives a run, and exported files have none"
+"""Reason why recurrent layers are not exported."""
+
 FULL: Final = (-128, 127)
 """Bounds of a result that is not clamped."""
 
@@ -86,6 +89,11 @@ def export_nodes(
     errors: list[UnsupportedOpError] = []
     for call in calls:
         try:
+            if rules.is_refused(type(call.op)):
+                raise call.refused(
+                    rules.reason(type(call.op)) or "",
+                    "emit the network for a target, or keep the file that it came from",
+                )
             if type(call.op) not in rules:
                 raise call.refused(
                     f"{call.form} cannot express it", "quantize the network first: rlx quantize"

@@ -318,7 +318,7 @@ def _refusal(record: Record, type_: TensorType) -> UnsupportedError | None:
     for applies, reason, hint in (
         (
             record.flag("is_variable"),
-            "is a variable (state that outlives a run), which rlx does not support yet",
+            "is a variable (state that outlives a run), expected the state of one recurrent layer",
             "make the state an input and an output of the model",
         ),
         (record.flag("variant_tensors"), "is a list of tensors", "convert without TensorList ops"),

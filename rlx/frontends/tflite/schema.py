@@ -188,6 +188,7 @@ OPTIONS = {
         (4, "filter_h", _COUNT),
         (5, "activation", _ACTIVATION),
     ),
+    6: _table("SVDFOptions", (0, "rank", _COUNT), (1, "activation", _ACTIVATION)),
     8: _table(
         "FullyConnectedOptions",
         (0, "activation", _ACTIVATION),
@@ -274,6 +275,7 @@ OPTIONS_OF = {
     "AVERAGE_POOL_2D": 5,
     "MAX_POOL_2D": 5,
     "L2_POOL_2D": 5,
+    "SVDF": 6,
     "FULLY_CONNECTED": 8,
     "SOFTMAX": 9,
     "CONCATENATION": 10,

@@ -52,6 +52,8 @@ def next_values(scope: Scope) -> list[Value]:
 
 def _next_value(scope: Scope, variable: Variable) -> Value:
     tensor = scope.tensors[variable.following]
+    if tensor.index in scope.following:
+        return scope.following[tensor.index]
     if tensor.index in scope.known:
         value = scope.constant(tensor, scope.known[tensor.index])
     else:

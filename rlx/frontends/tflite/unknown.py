@@ -5,10 +5,6 @@ Tests: tests/unit/frontends/tflite/test_frontend.py
 
 from __future__ import annotations
 
-_STATE = (
-    "make the state an input and an output of the model, and feed the one to the other between "
-    "runs (in kws_streaming: Modes.STREAM_EXTERNAL_STATE_INFERENCE)"
-)
 _UNROLL = (
     "unroll it (in Keras: unroll=True; litert-torch always does), or make its state an input "
     "and an output of a model of one step, built of dense layers"
@@ -28,11 +24,6 @@ _FLOAT_ONLY = (
     "convert the model in float32, and quantize it here, where more operators become integers: "
     "rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
 )
-_PRODUCT = (
-    "is imported on float32, but not on int8: rlx does not multiply two int8 activations yet",
-    "compute such layers (attention) outside, or convert the model in float32 and run it on the "
-    "host",
-)
 
 RECURRENT = (
     "LSTM",
@@ -46,7 +37,6 @@ RECURRENT = (
 """Operators with a state of their own. Some of their tensors hold no numbers that they read."""
 
 _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("keeps its state between runs, which rlx does not support yet", _STATE, ("SVDF",)),
     (
         "is a recurrent layer with its own state, which rlx does not support yet",
         _UNROLL,
@@ -61,19 +51,16 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-def unknown(
-    name: str, *, elsewhere: bool = False, real: bool = False, activations: bool = False
-) -> tuple[str, str]:
+def unknown(name: str, *, elsewhere: bool = False, real: bool = False) -> tuple[str, str]:
     """Return the reason for the refusal of an operator that has no importer, and a hint.
 
     Args:
         name: The operator.
         elsewhere: Whether it has an importer for other element types.
         real: Whether it computes with unquantized values here, and not with int8.
-        activations: Whether it is a product of two computed matrices.
     """
     if elsewhere:
-        return _ELSEWHERE if real else _PRODUCT if activations else _FLOAT_ONLY
+        return _ELSEWHERE if real else _FLOAT_ONLY
     for reason, hint, names in _KINDS:
         if name in names:
             return reason, hint

@@ -1,15 +1,17 @@
-"""Resource variables of a TFLite file: values that operators read and assign, kept between runs.
+"""Variables of a TFLite file: values that are kept between runs.
 
 ``VAR_HANDLE`` names a variable, ``READ_VARIABLE`` copies it and ``ASSIGN_VARIABLE`` sets it, in the
 order of the file; ``CALL_ONCE`` runs another subgraph before the first of them, which assigns
 constants. Here a read becomes the tensor that was assigned last, and a variable that is read before
-it is assigned becomes a state of the graph.
+it is assigned becomes a state of the graph. So does a tensor in which a recurrent layer keeps its
+own state.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.frontends.tflite.file import Model, Operator
+
+STATE_INPUTS: Final = {"SVDF": (4,)}
+"""Indices of the inputs in which recurrent layers keep their state."""
 
 Key: TypeAlias = tuple[str, str]
 """Container and name of a variable, which its handles share."""
@@ -45,12 +50,37 @@ def with_states(model: Model) -> Model:
             in a way that a state has not.
         MalformedError: Operators contradict each other.
     """
-    if not any(o.name in _ARITY for o in model.operators):
+    if any(o.name in _ARITY for o in model.operators):
+        variables = _Variables(model)
+        operators = tuple(variables.keep(model.operators))
+        outputs = tuple(variables.source(i) for i in model.outputs)
+        model = replace(model, operators=operators, outputs=outputs, states=variables.states())
+    layer_states = _layer_states(model)
+    if not layer_states:
         return model
-    variables = _Variables(model)
-    operators = tuple(variables.keep(model.operators))
-    outputs = tuple(variables.source(i) for i in model.outputs)
-    return replace(model, operators=operators, outputs=outputs, states=variables.states())
+    tensors = list(model.tensors)
+    for state in layer_states:
+        tensors[state.tensor] = replace(tensors[state.tensor], refusal=None)
+    return replace(model, tensors=tuple(tensors), states=(*model.states, *layer_states))
+
+
+def _layer_states(model: Model) -> tuple[Variable, ...]:
+    """Return the variables in which recurrent layers keep their state, each named only once."""
+    uses = Counter((*model.inputs, *model.outputs))
+    for operator in model.operators:
+        uses.update((*operator.inputs, *operator.outputs))
+    indices = [
+        operator.inputs[place]
+        for operator in model.operators
+        for place in STATE_INPUTS.get(operator.name, ())
+        if place < len(operator.inputs)
+    ]
+    owned = (model.tensors[i] for i in indices if i != -1 and uses[i] == 1)
+    return tuple(
+        Variable(name=tensor.name, tensor=tensor.index, following=tensor.index, initial=None)
+        for tensor in owned
+        if tensor.is_variable and tensor.data is None
+    )
 
 
 @dataclass(slots=True)

@@ -19,12 +19,22 @@ if TYPE_CHECKING:
 
 INT8_MIN = -128
 INT8_MAX = 127
+INT16_MIN = -32768
+INT16_MAX = 32767
 
 
 def check_int8(op: Op, what: str, type_: TensorType, *, rank: int | None = None) -> None:
     """Raise ShapeError unless ``type_`` is int8 (and of the given rank)."""
     if type_.dtype is not DType.I8:
         raise op.refuse(f"{what} must be i8, got {type_}")
+    if rank is not None and type_.rank != rank:
+        raise op.refuse(f"{what} must have {rank} dimensions, got {type_}")
+
+
+def check_int16(op: Op, what: str, type_: TensorType, *, rank: int | None = None) -> None:
+    """Raise ShapeError unless ``type_`` is int16 (and of the given rank)."""
+    if type_.dtype is not DType.I16:
+        raise op.refuse(f"{what} must be i16, got {type_}")
     if rank is not None and type_.rank != rank:
         raise op.refuse(f"{what} must have {rank} dimensions, got {type_}")
 
@@ -74,4 +84,10 @@ def check_zero_point(op: Op, *zero_points: int) -> None:
 def to_int8(x: Int64, zero_point: int, low: int, high: int) -> npt.NDArray[np.int8]:
     """Return ``clamp(x + zero_point, low, high)`` as int8."""
     clamped: npt.NDArray[np.int8] = np.asarray(np.clip(x + zero_point, low, high), np.int8)
+    return clamped
+
+
+def to_int16(x: Int64) -> npt.NDArray[np.int16]:
+    """Return ``x`` clamped to int16."""
+    clamped: npt.NDArray[np.int16] = np.asarray(np.clip(x, INT16_MIN, INT16_MAX), np.int16)
     return clamped

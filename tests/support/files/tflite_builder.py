@@ -43,6 +43,8 @@ _OPTIONS = {
     "CONV_3D": "Conv3DOptions",
     "L2_NORMALIZATION": "L2NormOptions",
     "PADV2": "PadV2Options",
+    "SVDF": "SVDFOptions",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
     "LOGISTIC": None,
     "TANH": None,
     "RELU": None,

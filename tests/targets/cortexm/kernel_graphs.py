@@ -6,6 +6,7 @@ All nodes are independent: each has inputs and an output of its own.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -38,6 +41,8 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     QTable,
     QTranspose,
     Window,
@@ -266,6 +271,9 @@ def arithmetic() -> Graph:
     zero_points = {"x_zero_point": 0, "y_zero_point": -5, "zero_point": 1}
     builder.node(QMul(rescale=Rescale.of(0.01), **zero_points), x, y)
     builder.node(QMul(rescale=Rescale.of(3.0), low=-5, **zero_points), x, x)
+    product = QMatmul(rescale=Rescale.of(0.01), **zero_points)
+    builder.node(product, builder.input(2, 3, 4, 5), builder.input(3, 5, 6))
+    builder.node(replace(product, rescale=Rescale.of(3.0), high=90), x, builder.input(2, 5, 1))
     builder.node(QRequantize(x_zero_point=4, rescale=Rescale.of(1.7), zero_point=-9), x)
     builder.node(QClamp(low=-3, high=90), x)
     builder.node(QMaximum(), x, y)
@@ -299,6 +307,8 @@ def reductions() -> Graph:
         multiplier, left_shift, diff_min = softmax_scaling(scale)
         softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
         builder.node(softmax, builder.input(2, 9))
+    builder.node(QL2Norm(x_zero_point=3), builder.input(2, 9))
+    builder.node(QL2Norm(x_zero_point=-128), builder.input(32_000))
     for kind in (QAveragePool2d, QMaxPool2d):
         image = builder.input(2, 5, 6, 3)
         builder.node(kind(window=Window.same((5, 6), (3, 3), (2, 2))), image)
@@ -350,6 +360,33 @@ def resized() -> Graph:
         ((1, 6, 9, 3), (1, 2), {"half_pixel_centers": True}),
     ):
         builder.node(QResizeBilinear(size=size, **flags), builder.input(*shape))
+    return builder.graph
+
+
+def recurrent() -> Graph:
+    """Return a graph with every way through the rules of layers with a state."""
+    builder = GraphBuilder("recurrent")
+    for batch, inputs, filters, memory, factor in (
+        (1, 13, 6, 5, 0.3),
+        (2, 4, 3, 1, 1.5),
+        (2, 9, 8, 4, 0.02),
+    ):
+        state = TensorType((batch, filters * memory), DType.I16)
+        old = builder.graph.input(f"state{filters}", state)
+        op = QSvdfState(x_zero_point=-7, rescale=Rescale.of(factor))
+        weights = builder.constant(filters, inputs)
+        new = builder.node(op, builder.input(batch, inputs), old, weights)
+        units = filters // 2 if filters % 2 == 0 else filters
+        output = QSvdf(rescale=Rescale.of(2.0**-25), zero_point=5, low=-100)
+        time = builder.constant(filters, memory, dtype=DType.I16)
+        builder.node(output, new, time, builder.bias(units, 2**30))
+    even = Rescale.of(2.0**-4, rounding=Rounding.EVEN)
+    small = builder.graph.constant(np.full((2, 3), -2, np.int16))
+    wide = builder.graph.input("wide", TensorType((1, 6), DType.I16))
+    builder.node(QSvdf(rescale=even, zero_point=0), wide, small, builder.bias(2))
+    builder.node(QSvdf(rescale=Rescale.of(0.001), zero_point=0), wide, small, builder.bias(1))
+    single = QSvdfState(x_zero_point=3, rescale=Rescale.of(0.7, rounding=Rounding.SINGLE))
+    builder.node(single, builder.input(1, 5), wide, builder.constant(2, 5))
     return builder.graph
 
 
@@ -460,7 +497,7 @@ def casts() -> Graph:
 
 
 KERNEL_GRAPHS = (
-    convolutions, depthwise, arithmetic, reductions, moves, resized, classifier, bridges,
+    convolutions, depthwise, arithmetic, reductions, moves, recurrent, resized, classifier, bridges,
     conversions, casts,
 )  # fmt: skip
 """Functions that return the graphs."""

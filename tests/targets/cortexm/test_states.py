@@ -15,6 +15,7 @@ from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.qemu import Qemu
 from support.messages import raises
+from support.networks.recurrent import Svdf, run_tflm_steps
 from support.networks.streaming import run_steps, wake_word
 
 RUNNING_TIMEOUT_S = 120
@@ -86,6 +87,19 @@ def test_wake_words_equal_tflm_for_500_steps_under_qemu(tmp_path: Path, seed: in
         folder, golden, timeout_s=RUNNING_TIMEOUT_S
     )
     np.testing.assert_array_equal(simulation.outputs[0], expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_svdf_layers_equal_tflm_step_by_step_under_qemu(tmp_path: Path, seed: int) -> None:
+    layer = Svdf.drawn(seed)
+    data, samples = layer.build(seed), layer.samples(seed, 200)
+    expected = run_tflm_steps(data, samples)
+    golden = reference_outputs(load(data).graph, (samples,))
+    np.testing.assert_array_equal(golden.outputs[0], expected)
+    folder = write(tmp_path / "net", emit_graph(load(data).graph))
+    for simulator in (HostC(optimization="-O1", sanitize=True), Qemu(FirmwareBuild("cortex-m4"))):
+        simulation = simulator.simulate(folder, golden, timeout_s=RUNNING_TIMEOUT_S)
+        np.testing.assert_array_equal(simulation.outputs[0], expected)
 
 
 def test_the_header_declares_a_struct_and_a_reset() -> None:

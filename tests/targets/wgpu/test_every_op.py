@@ -55,11 +55,11 @@ def runs(case):
 def test_every_op_has_a_kernel_or_a_reason():
     others = [op for op in ALL_OPS if not issubclass(op, Source)]
     assert [op.name for op in others if not RULES.knows(op)] == []
-    assert all(op in RULES for op in q.Q_OPS)
+    assert {op for op in q.Q_OPS if op not in RULES} == {q.QSvdf, q.QSvdfState}
 
 
 @pytest.mark.usefixtures("integers")
-@pytest.mark.parametrize("op", q.Q_OPS, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in q.Q_OPS if op in RULES], ids=lambda op: op.name)
 @one_by_one
 @given(data=st.data())
 def test_integer_ops(op, data):

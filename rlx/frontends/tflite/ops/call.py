@@ -66,6 +66,7 @@ class Scope:
         weights: Constants that operators share, by tensor and by the order of their axes.
         reals: Constants of operators on reals, likewise.
         magnitudes: For each constant that layers read as weights, their sums of magnitudes.
+        following: The next value of each state that a layer keeps, by its tensor.
         from_uint8: Tensors that are uint8 in the file (see ``tflite_signed``).
         limits: Limits on the work.
     """
@@ -80,6 +81,7 @@ class Scope:
     magnitudes: dict[tuple[int, tuple[int, ...]], npt.NDArray[np.int64]] = field(
         default_factory=dict
     )
+    following: dict[int, Value] = field(default_factory=dict)
     from_uint8: frozenset[int] = frozenset()
     limits: Limits = DEFAULT_LIMITS
 

@@ -22,6 +22,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -37,6 +39,8 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     QTable,
     QTranspose,
 )
@@ -67,6 +71,8 @@ from rlx_cortexm.kernels.depthwise_mve.tactic import DEPTHWISE_MVE
 from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
+from rlx_cortexm.kernels.l2_norm.tactic import L2_NORM
+from rlx_cortexm.kernels.matmul.tactic import MATMUL
 from rlx_cortexm.kernels.mean.tactic import MEAN
 from rlx_cortexm.kernels.mul.tactic import MUL
 from rlx_cortexm.kernels.pool2d.tactic import AVERAGE_POOL, LANES_POOL, MAX_POOL
@@ -75,6 +81,7 @@ from rlx_cortexm.kernels.prelu.tactic import PRELU
 from rlx_cortexm.kernels.quantize.tactic import QUANTIZE
 from rlx_cortexm.kernels.resize.tactic import BILINEAR, NEAREST
 from rlx_cortexm.kernels.softmax.tactic import SOFTMAX
+from rlx_cortexm.kernels.svdf.tactic import SVDF, SVDF_STATE
 from rlx_cortexm.kernels.table.tactic import TABLE
 
 if TYPE_CHECKING:
@@ -111,6 +118,8 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
             CONV2D,
         ),
         QDense: (DENSE_MVE, TERNARY, QUADS, DENSE),
+        QL2Norm: (L2_NORM,),
+        QMatmul: (MATMUL,),
         QAveragePool2d: (POOL_MVE, LANES_POOL, AVERAGE_POOL),
         QMaxPool2d: (POOL_MVE, MAX_POOL),
         QMean: (MEAN,),
@@ -122,6 +131,8 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
         QResizeBilinear: (BILINEAR,),
         QResizeNearest: (NEAREST,),
         QSlice: (SLICE,),
+        QSvdf: (SVDF,),
+        QSvdfState: (SVDF_STATE,),
         QTranspose: (TRANSPOSE,),
         QConvert: (CONVERT,),
         RealCast: (CAST_REAL, CAST),

@@ -17,10 +17,24 @@ INT8_INPUT: Final = (
 )
 """Hint for an input that no stream can carry."""
 
+NO_ROOTS: Final = (
+    "no cell divides by the root of a sum; end the core before the layer, and normalize its "
+    "output on the processor"
+)
 NO_SQUARES: Final = (
     "no cell squares the difference of two computed tensors; run that part on a Cortex-M, or use a "
     "difference and a product in the model"
 )
+NO_PRODUCTS: Final = (
+    "no cell multiplies two computed matrices; run that part on a Cortex-M, or use dense layers in "
+    "place of attention in the model"
+)
+NO_INT16: Final = (
+    "its state is int16, and values in the core are int8; convert the layer with a state of int8, "
+    "or run it on a Cortex-M"
+)
+"""Reason why no architecture has recurrent layers with a state of int16."""
+
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
 """Reason why no architecture has conversions to other quantized values."""
 

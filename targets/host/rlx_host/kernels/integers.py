@@ -16,6 +16,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -31,14 +33,18 @@ from rlx.ops.q import (
     QSoftmax,
     QSquaredDifference,
     QSub,
+    QSvdf,
+    QSvdfState,
     QTable,
     QTranspose,
 )
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx_host.kernels.argmax.rule import argmax
 from rlx_host.kernels.copy.rule import concat, pad, reshape, slice_, transpose
+from rlx_host.kernels.l2_norm.rule import l2_norm
 from rlx_host.kernels.linear.rule import conv2d, dense
 from rlx_host.kernels.lookup.rule import lookup, lookup_by_channel
+from rlx_host.kernels.matmul.rule import matmul
 from rlx_host.kernels.mean.rule import mean
 from rlx_host.kernels.pairs.rule import pairs
 from rlx_host.kernels.pool2d.rule import pool2d
@@ -46,6 +52,7 @@ from rlx_host.kernels.quantize.rule import quantize
 from rlx_host.kernels.resize.rule import resize_bilinear, resize_nearest
 from rlx_host.kernels.softmax.rule import softmax
 from rlx_host.kernels.sum.rule import add
+from rlx_host.kernels.svdf.rule import svdf, svdf_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +69,8 @@ INTEGER_RULES: Final[Mapping[type[Op], Rule]] = {
     QConv2d: conv2d,
     QConvert: lookup,
     QDense: dense,
+    QL2Norm: l2_norm,
+    QMatmul: matmul,
     QMaximum: pairs,
     QMaxPool2d: pool2d,
     QMean: mean,
@@ -77,6 +86,8 @@ INTEGER_RULES: Final[Mapping[type[Op], Rule]] = {
     QSoftmax: softmax,
     QSquaredDifference: pairs,
     QSub: add,
+    QSvdf: svdf,
+    QSvdfState: svdf_state,
     QTable: lookup,
     QTranspose: transpose,
     RealDequantize: lookup,

@@ -17,6 +17,7 @@ from rlx_fpga.target import TARGET
 from rlx_sim.hardware.fpga import VerilatorHarness
 from rlx_sim.hardware.stream import Stalls
 from support.messages import raises
+from support.networks.recurrent import Svdf, run_tflm_steps
 from support.networks.streaming import run_steps, wake_word
 
 SIMULATION_S = 300
@@ -50,6 +51,18 @@ def test_a_wake_word_equals_tflm_for_500_steps(tmp_path: Path) -> None:
     vectors = {"features": samples}
     compiled = compile_for(module, TARGET, options=options, vectors=vectors)
     np.testing.assert_array_equal(compiled.golden.outputs[0], run_steps(data, samples))
+    compiled.write(tmp_path / "net")
+    harness = VerilatorHarness(Stalls(seed=1))
+    simulation = harness.simulate(tmp_path / "net", compiled.golden, timeout_s=SIMULATION_S)
+    np.testing.assert_array_equal(simulation.outputs[0], compiled.golden.outputs[0])
+
+
+def test_an_svdf_layer_with_a_state_of_int8_equals_tflm_for_200_steps(tmp_path: Path) -> None:
+    layer = Svdf("int8", units=3, rank=2, memory=4)
+    data, samples = layer.build(3), layer.samples(3, 200)
+    module = GraphModule.mir(load(data).graph)
+    compiled = compile_for(module, TARGET, vectors={"x": samples})
+    np.testing.assert_array_equal(compiled.golden.outputs[0], run_tflm_steps(data, samples))
     compiled.write(tmp_path / "net")
     harness = VerilatorHarness(Stalls(seed=1))
     simulation = harness.simulate(tmp_path / "net", compiled.golden, timeout_s=SIMULATION_S)

@@ -1,0 +1,1 @@
+"""SVDF layers: filters over features, weighted over time."""
