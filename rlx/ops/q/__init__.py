@@ -4,8 +4,9 @@ from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSquaredDifference,
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.convert import CODE_RANGE, QConvert
-from rlx.ops.q.linear import QDense
+from rlx.ops.q.linear import QDense, QMatmul
 from rlx.ops.q.linear_view import Linear
+from rlx.ops.q.norm import QL2Norm
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
 from rlx.ops.q.recurrent import QSvdf, QSvdfState
 from rlx.ops.q.reduce import QArgmax, QMean
@@ -16,9 +17,10 @@ from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
 Q_OPS = (
-    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QMaxPool2d, QMaximum,
-    QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QResizeBilinear, QResizeNearest,
-    QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState, QTable, QTranspose,
+    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QL2Norm, QMatmul,
+    QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
+    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState,
+    QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -34,6 +36,8 @@ __all__ = [
     "QConv2d",
     "QConvert",
     "QDense",
+    "QL2Norm",
+    "QMatmul",
     "QMaxPool2d",
     "QMaximum",
     "QMean",

@@ -16,7 +16,15 @@ from rlx.ops import real
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS
-from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QSvdfState, QTranspose
+from rlx.ops.q import (
+    QConcat,
+    QMatmul,
+    QPad,
+    QReshape,
+    QSlice,
+    QSvdfState,
+    QTranspose,
+)
 from rlx.support.errors import ShapeError, UnsupportedOpError
 
 if TYPE_CHECKING:
@@ -255,7 +263,7 @@ def _pad(op: Any, what: BatchingCall) -> Any:
     return op
 
 
-@RULES.rule(real.RealMatmul)
+@RULES.rule(QMatmul, real.RealMatmul)
 def _matmul(op: Any, what: BatchingCall) -> Any:
     """Rows of a batch for a matrix, or stacks of matrices of which the batch is one."""
     x, y = what.types

@@ -21,6 +21,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
+    QMatmul,
     QMaxPool2d,
     QMean,
     QMul,
@@ -56,6 +58,8 @@ from rlx_fpga.architectures.refusals import (
     INT8_INPUT,
     NEAREST,
     NO_INT16,
+    NO_PRODUCTS,
+    NO_ROOTS,
     NO_SQUARES,
     ONLY_INT8,
 )
@@ -73,6 +77,8 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NO_INT16, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)

@@ -16,6 +16,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
+    QMatmul,
     QMul,
     QPad,
     QReshape,
@@ -36,7 +38,14 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.architectures.parallel.sums import shift_add
-from rlx_fpga.architectures.refusals import BILINEAR, NO_INT16, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import (
+    BILINEAR,
+    NO_INT16,
+    NO_PRODUCTS,
+    NO_ROOTS,
+    NO_SQUARES,
+    ONLY_INT8,
+)
 from rlx_fpga.devices import devices
 
 if TYPE_CHECKING:
@@ -51,6 +60,8 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
 
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NO_INT16, QSvdf, QSvdfState)
 RULES.refuse(BILINEAR, QResizeBilinear)
