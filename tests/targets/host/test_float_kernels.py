@@ -14,11 +14,13 @@ from benchmarks.host.networks.decoder import DecoderSizes, decoder
 from benchmarks.host.networks.encoder import EncoderSizes, encoder
 from benchmarks.host.networks.mlp import mlp
 from benchmarks.host.networks.resnet import resnet
-from rlx.ir import DType, Graph, TensorType
+from rlx.ir import DType, Graph, Refusal, TensorType
 from rlx.ir.evaluate import evaluate
 from rlx.ops import real
+from rlx.passes.fusion import FusionOptions, fuse
 from rlx.runtime import CompileOptions, Session
 from rlx_host.instruction_set import available, find
+from rlx_host.kernels.product.rule import fused_matmul
 from strategies import float_graphs
 from support import require_program
 from support.references.closeness import assert_close
@@ -131,6 +133,24 @@ def test_relu_of_a_product_keeps_nan(instructions):
     graph.output(graph.apply(real.RealMaximum(), product, zero), names=["y"])
     found = compiled(graph, instructions).run({"x": np.full((2, 3), math.nan, np.float32)})[0]
     assert np.isnan(found).all()
+
+
+@EACH_SET
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_computed_row_is_added_to_a_product(rows, instructions):
+    """A product of one row, as in a recurrent layer, adds the row; others are not in C."""
+    graph, generator = Graph("step"), np.random.default_rng(0)
+    arrays = {"h": (rows, 5), "x": (1, 12)}
+    inputs = {n: generator.standard_normal(s).astype(np.float32) for n, s in arrays.items()}
+    h, x = (graph.input(n, TensorType(s, DType.F32)) for n, s in arrays.items())
+    weights = graph.constant(generator.standard_normal((5, 12)).astype(np.float32))
+    row = graph.apply(real.RealTanh(), x)
+    graph.output(graph.apply(real.RealAdd(), row, graph.apply(real.RealMatmul(), h, weights)))
+    net = compiled(graph, instructions)
+    assert_close(net.run_typed(inputs)[0], evaluate(graph, inputs)[0])
+    fused, _ = fuse(graph, FusionOptions())
+    node = next(n for n in fused.op_nodes if n.op.name == "fused.matmul")
+    assert isinstance(fused_matmul(node, find(instructions)), Refusal) == (rows > 1)
 
 
 @EACH_SET

@@ -71,8 +71,17 @@ def fused_matmul(node: Node, instructions: InstructionSet) -> NativeLayer | Refu
     form = node.op.form
     if form.transpose_x:
         return Refusal("its left factor is transposed")
-    product = _Product(form.x, form.y, form.bias, form.addend, form.transpose_y, form.activation)
+    bias, addend = form.bias, form.addend
+    if bias is not None and addend is None and _is_addend(node, bias):
+        bias, addend = None, bias
+    product = _Product(form.x, form.y, bias, addend, form.transpose_y, form.activation)
     return _layer(node, product, instructions)
+
+
+def _is_addend(node: Node, bias: int) -> bool:
+    """Whether a bias is computed, and that of a product of one row: then it is not packed."""
+    operand = node.operands[bias]
+    return not is_fixed(operand) and operand.type.size == node.results[0].type.size
 
 
 def pointwise(
