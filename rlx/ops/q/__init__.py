@@ -7,7 +7,7 @@ from rlx.ops.q.convert import CODE_RANGE, QConvert
 from rlx.ops.q.linear import QDense
 from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
-from rlx.ops.q.recurrent import QSvdf, QSvdfState
+from rlx.ops.q.recurrent import QLstmCell, QLstmOutput, QSvdf, QSvdfState
 from rlx.ops.q.reduce import QArgmax, QMean
 from rlx.ops.q.resize import QResizeBilinear, QResizeNearest
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
@@ -16,9 +16,10 @@ from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
 Q_OPS = (
-    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QMaxPool2d, QMaximum,
-    QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QResizeBilinear, QResizeNearest,
-    QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState, QTable, QTranspose,
+    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QLstmCell,
+    QLstmOutput, QMaxPool2d, QMaximum, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
+    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState,
+    QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -34,6 +35,8 @@ __all__ = [
     "QConv2d",
     "QConvert",
     "QDense",
+    "QLstmCell",
+    "QLstmOutput",
     "QMaxPool2d",
     "QMaximum",
     "QMean",
