@@ -22,6 +22,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QLstmCell,
+    QLstmOutput,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -69,6 +71,7 @@ from rlx_cortexm.kernels.depthwise_mve.tactic import DEPTHWISE_MVE
 from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
+from rlx_cortexm.kernels.lstm.tactic import LSTM
 from rlx_cortexm.kernels.mean.tactic import MEAN
 from rlx_cortexm.kernels.mul.tactic import MUL
 from rlx_cortexm.kernels.pool2d.tactic import AVERAGE_POOL, LANES_POOL, MAX_POOL
@@ -125,6 +128,8 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
         QResizeBilinear: (BILINEAR,),
         QResizeNearest: (NEAREST,),
         QSlice: (SLICE,),
+        QLstmCell: (LSTM,),
+        QLstmOutput: (LSTM,),
         QSvdf: (SVDF,),
         QSvdfState: (SVDF_STATE,),
         QTranspose: (TRANSPOSE,),
