@@ -13,7 +13,7 @@ from rlx.ir.macs import MACS
 from rlx.ops.control import If, Scan, While
 from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS
-from rlx.ops.q import Q_OPS, QConv2d, QDense, QSvdf, QSvdfState
+from rlx.ops.q import Q_OPS, QConv2d, QDense, QLstmCell, QLstmOutput, QSvdf, QSvdfState
 from rlx.ops.real import REAL_OPS, RealConv, RealMatmul
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ def conv_macs(node: Node) -> int:
 def matmul_macs(node: Node) -> int:
     """Return one for each element of the result and of the axis that is summed over."""
     return node.types[0].size * node.operands[0].type.static_shape[-1]
+
+
+@MACS.rule(QLstmCell, QLstmOutput)
+def gate_macs(node: Node) -> int:
+    """Return one for each weight and each input of the batch."""
+    weights = sum(o.type.size for o in node.operands[3:5])
+    return node.operands[0].type.static_shape[0] * weights
 
 
 @MACS.rule(QSvdf, QSvdfState)

@@ -16,7 +16,16 @@ from rlx.ops import real
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS
-from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QSvdfState, QTranspose
+from rlx.ops.q import (
+    QConcat,
+    QLstmCell,
+    QLstmOutput,
+    QPad,
+    QReshape,
+    QSlice,
+    QSvdfState,
+    QTranspose,
+)
 from rlx.support.errors import ShapeError, UnsupportedOpError
 
 if TYPE_CHECKING:
@@ -202,9 +211,10 @@ def _concat(op: Any, what: BatchingCall) -> Any:
     return _axis(op, replace(what, batched=what.batched[:1]))
 
 
-@RULES.rule(QSvdfState)
-def _svdf_state(op: Any, what: BatchingCall) -> Any:
-    if what.batched != (True, True, False):
+@RULES.rule(QLstmCell, QLstmOutput, QSvdfState)
+def _recurrent(op: Any, what: BatchingCall) -> Any:
+    states = 1 if isinstance(op, QSvdfState) else 2
+    if what.batched != tuple(k <= states for k in range(len(what.batched))):
         raise _mixes(op, "each input of the batch needs a state of its own, and the same weights")
     return op
 

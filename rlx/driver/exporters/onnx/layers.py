@@ -17,6 +17,8 @@ from rlx.ops.q import (
     QAveragePool2d,
     QConv2d,
     QDense,
+    QLstmCell,
+    QLstmOutput,
     QMaxPool2d,
     QSvdf,
     QSvdfState,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from rlx.driver.exporters.onnx.call import ExportedNode
     from rlx.ir import Value
 
-RULES.refuse(KEEPS_A_STATE, QSvdf, QSvdfState)
+RULES.refuse(KEEPS_A_STATE, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 
 
 @RULES.rule(QConv2d)

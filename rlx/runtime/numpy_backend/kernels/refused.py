@@ -12,6 +12,8 @@ KERNELS.refuse(
     q.QAveragePool2d,
     q.QClamp,
     q.QConvert,
+    q.QLstmCell,
+    q.QLstmOutput,
     q.QMaxPool2d,
     q.QMaximum,
     q.QMean,

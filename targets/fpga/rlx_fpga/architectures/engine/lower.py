@@ -22,6 +22,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QLstmCell,
+    QLstmOutput,
     QMaxPool2d,
     QMean,
     QMul,
@@ -75,7 +77,7 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QSvdf, QSvdfState)
+RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("the array does not multiply two tensors", QMul)

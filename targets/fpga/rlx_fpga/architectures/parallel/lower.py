@@ -16,6 +16,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QLstmCell,
+    QLstmOutput,
     QMul,
     QPad,
     QReshape,
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QSvdf, QSvdfState)
+RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 

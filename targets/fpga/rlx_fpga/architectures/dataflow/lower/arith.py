@@ -14,6 +14,8 @@ from rlx.ops.q import (
     QAdd,
     QClamp,
     QConvert,
+    QLstmCell,
+    QLstmOutput,
     QMul,
     QResizeBilinear,
     QResizeNearest,
@@ -50,7 +52,7 @@ INT8 = np.arange(-128, 128, dtype=np.int64)
 
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QSvdf, QSvdfState)
+RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 
