@@ -377,7 +377,8 @@ def recurrent() -> Graph:
     for batch, inputs, units, power in ((1, 5, 3, -11), (2, 3, 4, -14)):
         factors = {
             "x_zero_point": 4, "h_zero_point": -9,
-            "input_rescale": Rescale.of(0.4, 1.2, 0.7), "recurrent_rescale": Rescale.of(0.3, 0.9, 2.0),
+            "input_rescale": Rescale.of(0.4, 1.2, 0.7),
+            "recurrent_rescale": Rescale.of(0.3, 0.9, 2.0),
         }  # fmt: skip
         x, h = builder.input(batch, inputs), builder.input(batch, units)
         cell = builder.graph.input(f"cell{batch}", TensorType((batch, units), DType.I16))

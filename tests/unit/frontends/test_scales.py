@@ -42,8 +42,8 @@ OUTSIDE = {"EXP", "GELU", "LOG", "NEG", "SQRT", "SQUARE"}
 # compares all pairs of codes.
 OUTSIDE |= {"SQUARED_DIFFERENCE"}
 
-# Its scales are those of a state; ops/test_recurrent.py compares layers step by step.
-OUTSIDE |= {"SVDF"}
+# Their scales are those of states; ops/test_recurrent.py compares layers step by step.
+OUTSIDE |= {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 
 IN_ONE_WAY = {"ELU", "LOGISTIC", "TANH"}
 
