@@ -48,13 +48,13 @@ def tanh16(x: Int64, power: int) -> Int64:
     return rounded
 
 
-def _interpolated(x: Int64, places: int) -> Int64:
-    """Return the table at ``|x| / 2^places``, in units of ``2^-16 / 2^places``."""
+def _interpolated(x: Int64, bits: int) -> Int64:
+    """Return the table at ``|x| / 2^bits``, in units of ``2^-16 / 2^bits``."""
     magnitude = np.abs(x)
-    index, fraction = magnitude >> places, magnitude & ((1 << places) - 1)
+    index, fraction = magnitude >> bits, magnitude & ((1 << bits) - 1)
     known = np.minimum(index, 254)
-    between = (SIGMOID[known] << places) + fraction * (SIGMOID[known + 1] - SIGMOID[known])
+    between = (SIGMOID[known] << bits) + fraction * (SIGMOID[known + 1] - SIGMOID[known])
     # The end of the sigmoid has one bit less than that of tanh.
-    end = 0x7FFF << 10 if places == 9 else 0xFFFF << 8
+    end = 0x7FFF << 10 if bits == 9 else 0xFFFF << 8
     interpolated: Int64 = np.where(index >= 255, end, between)
     return interpolated

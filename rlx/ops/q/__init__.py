@@ -7,7 +7,7 @@ from rlx.ops.q.convert import CODE_RANGE, QConvert
 from rlx.ops.q.linear import QDense
 from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
-from rlx.ops.q.recurrent import QLstmCell, QLstmOutput, QSvdf, QSvdfState
+from rlx.ops.q.recurrent import LSTM_POWERS, QLstmCell, QLstmOutput, QSvdf, QSvdfState
 from rlx.ops.q.reduce import QArgmax, QMean
 from rlx.ops.q.resize import QResizeBilinear, QResizeNearest
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
@@ -25,6 +25,7 @@ Q_OPS = (
 
 __all__ = [
     "CODE_RANGE",
+    "LSTM_POWERS",
     "Q_OPS",
     "Linear",
     "QAdd",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array
     from rlx.ops.numerics.fixed_point import Int64
 
-POWERS: Final = (-30, 2)
+LSTM_POWERS: Final = (-30, 2)
 """Minimum and maximum of the power of two of a cell state's scale."""
 
 
@@ -261,7 +261,7 @@ class QLstmOutput(_QLstm):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return int8[B, S]."""
         check_rescale(self, self.rescale, 1)
-        low, high = POWERS
+        low, high = LSTM_POWERS
         if not low <= self.power <= high:
             raise self.refuse(f"expected a power in [{low}, {high}], got {self.power}")
         (type_,) = _QLstm.infer(self, *operands)

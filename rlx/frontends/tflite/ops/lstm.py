@@ -21,8 +21,7 @@ from rlx.frontends.tflite.ops.recurrent import state_tensor
 from rlx.frontends.tflite.ops.tensors import is_near, nonzero, quant_of, require_type
 from rlx.frontends.tflite.schema import Activation, TensorType
 from rlx.ops.numerics.products import magnitudes
-from rlx.ops.q import QConcat, QLstmCell, QLstmOutput, QReshape, QSlice
-from rlx.ops.q.recurrent import POWERS
+from rlx.ops.q import LSTM_POWERS, QConcat, QLstmCell, QLstmOutput, QReshape, QSlice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,9 +167,10 @@ class _Layer:
         """Read the constants of the operator."""
         x, h, scale = call.quant(0), quant_of(hidden), quant_of(cell).real
         power = round(math.log2(scale))
-        if not POWERS[0] <= power <= POWERS[1]:
+        low, high = LSTM_POWERS
+        if not low <= power <= high:
             raise UnsupportedError(
-                f"{cell.label} has the scale {scale}, expected 2^{POWERS[0]} to 2^{POWERS[1]}",
+                f"{cell.label} has the scale {scale}, expected 2^{low} to 2^{high}",
                 hint="quantize the model again; a scale is out of proportion",
             )
         inner, outer = _gates(call, (0, 1, 2)), _gates(call, (3,))
@@ -207,12 +207,12 @@ def _clip(call: Call, scale: float) -> int:
     return int(min(float(np.float32(bound)) / scale, 32767))
 
 
-def _gates(call: Call, places: tuple[int, ...]) -> _Gates:
+def _gates(call: Call, gates: tuple[int, ...]) -> _Gates:
     """Return the constants of some of the gates i, f, g and o, joined, and their scalings."""
     x, h, units = call.quant(0), quant_of(call.input(_HIDDEN)), call.input(_CELL).shape[1]
-    of_input = [_weights(call, _INPUT_WEIGHTS + k, call.input(0).shape[2], units) for k in places]
-    of_state = [_weights(call, _RECURRENT_WEIGHTS + k, units, units) for k in places]
-    biases = np.concatenate([_bias(call, _BIASES + k, units) for k in places])
+    of_input = [_weights(call, _INPUT_WEIGHTS + k, call.input(0).shape[2], units) for k in gates]
+    of_state = [_weights(call, _RECURRENT_WEIGHTS + k, units, units) for k in gates]
+    biases = np.concatenate([_bias(call, _BIASES + k, units) for k in gates])
     w, r = (np.concatenate([nonzero(t) for t in tensors]) for tensors in (of_input, of_state))
     check_accumulator(magnitudes(w), biases, x.zero_point)
     check_accumulator(magnitudes(r), np.zeros(len(r), np.int32), h.zero_point)

@@ -101,10 +101,10 @@ def _tanh(x: Traced, power: int) -> Traced:
     return jnp.where(scaled >= 0, y - (1 << 23) + 128, -y + (1 << 23) + 127) >> 8
 
 
-def _interpolated(x: Traced, places: int, end: int) -> Traced:
-    """Return the table of sigmoids at ``|x| / 2^places``."""
+def _interpolated(x: Traced, bits: int, end: int) -> Traced:
+    """Return the table of sigmoids at ``|x| / 2^bits``."""
     table, magnitude = jnp.asarray(SIGMOID), jnp.abs(x)
-    index, fraction = magnitude >> places, magnitude & ((1 << places) - 1)
+    index, fraction = magnitude >> bits, magnitude & ((1 << bits) - 1)
     known = jnp.minimum(index, 254)
-    between = (table[known] << places) + fraction * (table[known + 1] - table[known])
+    between = (table[known] << bits) + fraction * (table[known + 1] - table[known])
     return jnp.where(index >= 255, end, between)

@@ -83,7 +83,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 
 def _offsets(node: Node, weights: Array, zero_point: int, bias: Array) -> Int64:
     """Return the biases with the zero point in them, after a check that sums fit int32."""
-    wide = bias.astype(np.int64) - zero_point * weights.astype(np.int64).sum(axis=1)
+    wide: Int64 = bias.astype(np.int64) - zero_point * weights.astype(np.int64).sum(axis=1)
     bound = int((128 * magnitudes(weights) + np.abs(wide)).max())
     if bound >= INT32_BOUND:
         raise unsupported(node, f"a sum may reach {bound}, beyond the int32 accumulator")
