@@ -70,12 +70,12 @@ def _check(module: ModuleType, rows: list[stored.Row]) -> list[str]:
 
 def _render() -> None:
     from benchmarks.accuracy import table as accuracy
-    from benchmarks.cortexm import cores
+    from benchmarks.cortexm import cores, cycles
     from benchmarks.cortexm import table as cortexm
     from benchmarks.fpga import table as fpga
     from benchmarks.host import table as host
 
-    tables = (accuracy, cortexm, cores, fpga, host)
+    tables = (accuracy, cortexm, cores, cycles, fpga, host)
     pages = {path: text for table in tables for path, text in table.files().items()}
     for path, text in pages.items():
         path.write_text(text, encoding="utf-8")

@@ -5,7 +5,6 @@ Tests: tests/cli/test_commands.py
 
 from __future__ import annotations
 
-import itertools
 import json
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -16,18 +15,12 @@ from rlx.cli.progress import progress as progress
 from rlx.cli.progress import progress_bar as progress_bar
 from rlx.cli.table import print_table as print_table
 from rlx.support.errors import UsageError
-from rlx.support.text.suggest import closest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from rlx.passes import Policies
-
-_MIN_FILE_SIMILARITY = 0.8
-"""Ratio of ``difflib`` from which another file of the folder is suggested."""
-_MAX_ENTRIES = 1000
-"""Names of a folder among which one that was meant is sought."""
 
 policy_option = click.option(
     "--policy",
@@ -60,18 +53,6 @@ executor_option = click.option(
     help="Run parts of the work in N processes, or on the cluster of dask.distributed at an"
     " address such as dask:tcp://host:8786. Results do not depend on it.  [default: this process]",
 )
-
-
-def missing_file(path: Path, hint: str) -> UsageError:
-    """Return the error for a file that is not there; its hint names one that is called alike."""
-    try:
-        names = sorted(p.name for p in itertools.islice(path.parent.iterdir(), _MAX_ENTRIES))
-    except OSError:
-        names = []
-    guess = closest(path.name, names, alike=_MIN_FILE_SIMILARITY)
-    if guess is not None:
-        hint = f"did you mean {str(path.with_name(guess))!r}?"
-    return UsageError(f"no file {str(path)!r}", hint=hint)
 
 
 def keep_inputs(out: Path | None, *inputs: Path | None) -> None:

@@ -20,6 +20,7 @@ import click
 
 from rlx.cli.signals import Ended
 from rlx.cli.streams import ReaderGoneError, complain
+from rlx.cli.usage_hints import usage_hint
 from rlx.support.errors import (
     BackendWarning,
     CacheWarning,
@@ -146,6 +147,8 @@ def _usage(exception: click.ClickException) -> UsageError:
     message = exception.format_message().rstrip(".")
     if hint := _choice_hint(exception):
         message = message.partition(" is not one of ")[0]  # the hint has the choices
+    elif hint := usage_hint(exception, command):
+        message = message.partition(". (Did you mean ")[0].partition(". Did you mean ")[0]
     else:
         hint = f"{command} --help"
     return UsageError(message[:1].lower() + message[1:], hint=hint)

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.cli.common import missing_file
 from rlx.support.errors import UsageError
+from rlx.support.files.missing import missing_file
 
 if TYPE_CHECKING:
     from rlx.runtime.observation.machine import Machine

@@ -14,13 +14,13 @@ import click
 
 from rlx import frontends, targets
 from rlx.cli.command import Command
-from rlx.cli.common import missing_file
 from rlx.cli.completions import target_names
 from rlx.cli.number import Width
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
 from rlx.frontends.open_shapes import DimensionSizes
 from rlx.support.errors import FormatError, FrontendError, RlxError, UsageError
+from rlx.support.files.missing import missing_file
 from rlx.support.limits import DEFAULT_LIMITS, parse_limits
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def target_option(function: Callable[..., Any]) -> Callable[..., Any]:
         required=True,
         metavar="NAME",
         expose_value=False,
-        help="Target; see 'rlx targets'.",
+        help="Target, see 'rlx targets'; --target NAME --help shows its options.",
         shell_complete=target_names,
     )
     return option(function)

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlx.support.errors import UsageError
+from rlx.support.text.units import check_clock, parse_clock
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -65,3 +68,17 @@ class Width(click.Choice):  # type: ignore[type-arg] # generic in newer versions
     ) -> Any:  # noqa: ANN401 - as click declares it
         """Return the choice, or any number of bits."""
         return value if str(value).isdecimal() else super().convert(value, param, ctx)
+
+
+def hertz(text: str) -> float:
+    """Return the hertz of an option ``--clock``.
+
+    Raises:
+        UsageError: It is not a clock.
+    """
+    try:
+        clock = parse_clock(text)
+    except ValueError as e:
+        raise UsageError(str(e), where="--clock", hint="write the unit, as in 100MHz") from None
+    check_clock(clock)
+    return clock

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlx.cli.common import missing_file
 from rlx.support.errors import UsageError
+from rlx.support.files.missing import missing_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -23,6 +23,7 @@ __all__ = [
     "SumScaling",
     "activation_bounds",
     "check_accumulator",
+    "fitted_rescale",
     "linear_rescale",
     "quantized",
     "rescale_of",
@@ -60,6 +61,7 @@ linear_rescale = _of_a_file(rescale.linear_rescale)
 rounded_rescale = _of_a_file(rescale.rounded_rescale)
 sum_scaling = _of_a_file(rescale.sum_scaling)
 square_scaling = _of_a_file(rescale.square_scaling)
+fitted_rescale = _of_a_file(rescale.fitted_rescale)
 softmax_scaling = _of_a_file(rescale.softmax_scaling)
 quantized = _of_a_file(rescale.quantized)
 activation_bounds = _of_a_file(rescale.activation_bounds)

@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rlx.support.errors import FrontendError, UsageError
+from rlx.support.files.missing import missing_file
 from rlx.support.limits import DEFAULT_LIMITS, MIB, Limits, raise_hint
 from rlx.support.text.names import printable, shorten
 
@@ -40,7 +41,7 @@ def check_size(path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise _unreadable(path, str(error.strerror)) from None
+        raise _unreadable(path, error) from None
     if size > limits.file_bytes:
         raise _too_large(path, limits)
 
@@ -60,8 +61,7 @@ def read_start(path: Path, size: int) -> bytes:
                 size -= len(piece)
             return b"".join(pieces)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise _unreadable(path, str(reason)) from None
+        raise _unreadable(path, error) from None
 
 
 def read_end(path: Path, size: int) -> bytes:
@@ -75,11 +75,13 @@ def read_end(path: Path, size: int) -> bytes:
             file.seek(max(0, file.seek(0, os.SEEK_END) - size))
             return file.read(size)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise _unreadable(path, str(reason)) from None
+        raise _unreadable(path, error) from None
 
 
-def _unreadable(path: Path, reason: str) -> UsageError:
+def _unreadable(path: Path, error: OSError | ValueError) -> UsageError:
+    if isinstance(error, FileNotFoundError):
+        return missing_file(path, "give the path of a model file")
+    reason = error.strerror if isinstance(error, OSError) else error
     return UsageError(
         f"cannot be read: {reason}",
         where=shorten(printable(path.name)),

@@ -13,7 +13,16 @@ from rlx.ir.macs import MACS
 from rlx.ops.control import If, Scan, While
 from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS
-from rlx.ops.q import Q_OPS, QConv2d, QDense, QLstmCell, QLstmOutput, QSvdf, QSvdfState
+from rlx.ops.q import (
+    Q_OPS,
+    QConv2d,
+    QDense,
+    QLstmCell,
+    QLstmOutput,
+    QMatmul,
+    QSvdf,
+    QSvdfState,
+)
 from rlx.ops.real import REAL_OPS, RealConv, RealMatmul
 
 if TYPE_CHECKING:
@@ -32,7 +41,7 @@ def conv_macs(node: Node) -> int:
     return total
 
 
-@MACS.rule(QDense, RealMatmul)
+@MACS.rule(QDense, QMatmul, RealMatmul)
 def matmul_macs(node: Node) -> int:
     """Return one for each element of the result and of the axis that is summed over."""
     return node.types[0].size * node.operands[0].type.static_shape[-1]

@@ -145,6 +145,44 @@ def rounded_rescale(factor: float, bound: int, low: int, high: int) -> Rescale:
     )
 
 
+def fitted_rescale(factor: float, sums: Int64, rounded: Int64, low: int, high: int) -> Rescale:
+    """Return a scaling by ``factor``, rounded once, that makes ``rounded`` of ``sums``.
+
+    Of the multipliers of 31 bits with these results it is the nearest one.
+
+    Args:
+        factor: A quotient of scales in double.
+        sums: The accumulators.
+        rounded: Their results, clamped.
+        low: Minimum of the results.
+        high: Maximum of the results.
+
+    Raises:
+        ScaleError: No multiplier has these results.
+    """
+    nearest = rescale_of(factor, rounding=Rounding.SINGLE)
+    (multiplier,), (shift,) = nearest.multiplier, nearest.shift
+    if not multiplier:
+        return nearest
+    total = 31 - shift
+    # rounded <= (sum * m + 2^(total-1)) / 2^total < rounded + 1, times the sum's sign.
+    sign, magnitude = np.sign(sums), np.maximum(np.abs(sums), 1)
+    first = (rounded << total) - (np.int64(1) << (total - 1))
+    last = first + (np.int64(1) << total) - 1
+    at_least = np.where(sign > 0, first, -last)
+    at_most = np.where(sign > 0, last, -first)
+    bounds_below = (sign > 0) & (rounded > low) | (sign < 0) & (rounded < high)
+    bounds_above = (sign > 0) & (rounded < high) | (sign < 0) & (rounded > low)
+    minimum = (-(-at_least // magnitude)).max(initial=1 << 30, where=bounds_below)
+    maximum = (at_most // magnitude).min(initial=INT32_MAX, where=bounds_above)
+    if minimum > maximum:
+        raise ScaleError(
+            f"sums times {factor!r}, rounded twice, equal no product with a multiplier of 31 bits",
+            hint="quantize the model again with representative samples",
+        )
+    return Rescale((int(np.clip(multiplier, minimum, maximum)),), (shift,), Rounding.SINGLE)
+
+
 def float32_rescale(
     x_scale: float, weight_scales: Iterable[float], scale: float, alpha: float = 1.0
 ) -> Rescale:

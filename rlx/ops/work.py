@@ -15,6 +15,7 @@ from rlx.ops.fused import Fused
 from rlx.ops.nn import NnOp
 from rlx.ops.q import (
     QAveragePool2d,
+    QL2Norm,
     QMaxPool2d,
     QMean,
     QResizeBilinear,
@@ -41,7 +42,7 @@ _PICKS = RealGather, RealSlice, RealTakeAlong, QResizeNearest, QSlice
 
 _POOLS = RealAveragePool, RealMaxPool, QAveragePool2d, QMaxPool2d
 
-_WHOLE = RealCumprod, RealCumsum, QMean, QSoftmax
+_WHOLE = RealCumprod, RealCumsum, QL2Norm, QMean, QSoftmax
 """Ops that do something with every element of their operand, which no trait says."""
 
 

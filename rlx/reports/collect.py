@@ -28,14 +28,13 @@ from rlx.reports.report import Report
 from rlx.support.errors import OutputError
 from rlx.support.files.outputs import read_manifest
 from rlx.support.text.units import counted
-from rlx.targets.milliseconds import CycleRange
+from rlx.targets.milliseconds import CycleRange, Milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rlx.support.files.outputs import Manifest
-    from rlx.targets.milliseconds import Milliseconds
 
 UNITS: Final = ("instructions", "cycles")
 """Predictions of a layer that are its time, by their key of the target."""
@@ -177,9 +176,15 @@ def _limits(manifest: Manifest) -> dict[str, int]:
 def _milliseconds(
     facts: Mapping[str, Any], totals: Mapping[str, Any], measured: FolderMeasurements
 ) -> Milliseconds | None:
-    """Return the time of the instructions, measured or else predicted; None without a clock."""
+    """Return the time of modelled cycles, or of instructions, measured or else predicted.
+
+    None without a clock.
+    """
+    verified = measured.verification or {}
+    if "modelled" in verified and "milliseconds" in verified:
+        return Milliseconds(**verified["milliseconds"])
     cycles = CycleRange.of(facts)
-    counted = (measured.verification or {}).get("instructions")
+    counted = verified.get("instructions")
     instructions = totals.get("instructions") if counted is None else counted
     if cycles is None or not isinstance(instructions, int):
         return None

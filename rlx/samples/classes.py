@@ -13,6 +13,7 @@ from rlx.ir.inspect import printable
 from rlx.samples.csv_table import label_column, read_table
 from rlx.support.errors import FrontendError, UsageError
 from rlx.support.files.arrays import read_arrays
+from rlx.support.files.missing import missing_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,9 +41,7 @@ def read_classes(path: Path) -> Numbers:
         FrontendError: It is damaged.
     """
     if not path.is_file():
-        raise UsageError(
-            f"no file {str(path)!r}", where="expected classes", hint="give .npy, .npz or .csv"
-        )
+        raise missing_file(path, "give .npy, .npz or .csv", where="expected classes")
     if path.suffix.lower() == ".csv":
         headings, rows, _ = read_table(path)
         index = label_column(headings) if rows.shape[1] > 1 else 0
@@ -68,14 +67,20 @@ def read_names(path: Path) -> list[str]:
     """Return the names of classes, one a line; empty lines at the end are left out.
 
     Raises:
-        UsageError: There is no such file.
+        UsageError: There is no such file, or it holds an array.
         FrontendError: It is not a text file.
     """
     if not path.is_file():
-        raise UsageError(f"no file {str(path)!r}", where="labels", hint="give one name a line")
+        raise missing_file(path, "give one name a line", where="labels")
     if path.stat().st_size > _MAX_BYTES:
         raise FrontendError(
             f"has more than {_MAX_BYTES} bytes", where=path.name, hint="give one name a line"
+        )
+    if path.suffix.lower() in (".npy", ".npz"):
+        raise UsageError(
+            "holds numbers, expected names of the classes, one a line",
+            where=path.name,
+            hint="'rlx run' takes the class of each sample as --expect",
         )
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()

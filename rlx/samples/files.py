@@ -17,6 +17,7 @@ from rlx.samples.scaling import Scaling
 from rlx.samples.sounds import read_sound
 from rlx.support.errors import UsageError
 from rlx.support.files.arrays import read_arrays
+from rlx.support.files.missing import missing_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,7 +138,7 @@ def _files_of(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise UsageError(f"no file {str(path)!r}", where="samples", hint=f"give a {FORMS} file")
+        raise missing_file(path, f"give a {FORMS} file", where="samples")
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in _SINGLE)
     if not files:
         raise UsageError(

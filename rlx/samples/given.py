@@ -16,6 +16,7 @@ from rlx.samples.integers import in_type
 from rlx.samples.shapes import sample_shape
 from rlx.support.errors import UsageError
 from rlx.support.files.arrays import stored_arrays
+from rlx.support.files.missing import missing_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def arrays_by_name(
     if path is None:
         return dict(_in_memory(data, inputs, what))
     if not path.exists():
-        raise UsageError(f"no file {str(path)!r}", where=what, hint=f"give a {FORMS} file")
+        raise missing_file(path, f"give a {FORMS} file", where=what)
     if is_array_file(path):
         return {name or "x": array for name, array in stored_arrays(path).items()}
     return dict(read([path], inputs).arrays)

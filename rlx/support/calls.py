@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from rlx.support.annotations import mismatch
 from rlx.support.errors import UsageError
 from rlx.support.text.suggest import did_you_mean
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +94,7 @@ def _refusal(
         self_count = int("self" in plain)
         expected, count = len(plain) - self_count, len(args) - self_count
         return UsageError(
-            f"expected at most {expected} arguments without a name, got {count}",
+            f"expected at most {counted(expected, 'argument')} without a name, got {count}",
             where=where,
             hint=f"give the others by name: {named_only}" if named_only else f"see help({where})",
         )

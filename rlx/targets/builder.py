@@ -95,12 +95,15 @@ def load(target: str) -> Builder:
     Raises:
         TargetNotFoundError: None is installed, or its library is missing.
     """
+    hint = f"builders: {', '.join(plugins.names('rlx.builders'))}"
+    if target in plugins.names("rlx.verifiers"):
+        hint = f"'rlx verify' builds and runs it, its README.md says how to build it; {hint}"
     builder: Builder = plugins.load(
         "rlx.builders",
         target,
         missing=f"nothing installed builds what target {target!r} emits",
         purpose=f"building {target!r}",
-        hint=f"builders: {', '.join(plugins.names('rlx.builders'))}",
+        hint=hint,
         extra="synth",
     )
     return builder

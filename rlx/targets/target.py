@@ -395,6 +395,8 @@ def _option_value(option: Field[Any], hint: Any, value: Any) -> Any:  # noqa: AN
             parsed = _tuple_value(parse, get_args(hints[kinds.index(tuple)])[0], value)
         else:
             text = _joined(value) if str in kinds else value
+            if type(value) is int and int in kinds:
+                text = str(value)  # the parser knows its limits
             parsed = parse(text) if isinstance(text, str) else text
     except ValueError as error:
         expected = f"expected int, got {value!r}" if parse is int else str(error)
@@ -402,7 +404,9 @@ def _option_value(option: Field[Any], hint: Any, value: Any) -> Any:  # noqa: AN
         advice = f"write {example}" if example else f"{option.metadata.get('help', '')}"
         raise UsageError(message, where=option.name, hint=advice) from None
     accepted = tuple(kind for kind in kinds if isinstance(kind, type))
-    if accepted and not isinstance(parsed, (*accepted, int) if float in accepted else accepted):
+    numbers = (*accepted, int) if float in accepted else accepted
+    is_wrong_bool = isinstance(parsed, bool) and bool not in accepted
+    if accepted and (is_wrong_bool or not isinstance(parsed, numbers)):
         names = " or ".join(kind.__name__ for kind in accepted if kind is not NoneType)
         raise UsageError(
             f"expected {names}, got {value!r}",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rlx.support import plugins
 from rlx.support.parallel import IN_PROCESS
 from rlx.support.text.tables import Figures, ReportFigure, table_of
+from rlx.targets.milliseconds import Milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -164,12 +165,85 @@ class CountBounds:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ModelledCycles:
+    """Cycles of an emitted folder on a core, from a model of it and not measured.
+
+    Attributes:
+        layers: Fewest, expected and most cycles of each layer, in the order of the target's report.
+        instructions: Instructions of each layer.
+        core: Name of the core.
+        device: Microcontroller, or else the core, for a reader.
+        memory: Memory with code and constants, in words.
+        note: Assumptions of the model.
+        sources: Documents with its timings.
+        is_published: Whether the core's maker publishes a table of timings.
+        clock_mhz: Clock of the core, if known.
+        tools: Name and version of each tool used.
+    """
+
+    layers: tuple[tuple[int, int, int], ...]
+    instructions: tuple[int, ...]
+    core: str
+    device: str
+    memory: str
+    note: str = ""
+    sources: tuple[str, ...] = ()
+    is_published: bool = True
+    clock_mhz: float | None = None
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def total(self) -> tuple[int, int, int]:
+        """Fewest, expected and most cycles of all layers."""
+        fewest, expected, most = (sum(one) for one in zip(*self.layers, strict=True))
+        return fewest, expected, most
+
+    @property
+    def milliseconds(self) -> Milliseconds | None:
+        """Time of all layers; None without a clock."""
+        if self.clock_mhz is None:
+            return None
+        low, _, high = (float(f"{cycles / self.clock_mhz / 1e3:.4g}") for cycles in self.total)
+        table = "Arm's timings" if self.is_published else "timings not published by Arm"
+        return Milliseconds(low, high, self.clock_mhz, f"modelled cycles, {table}, {self.memory}")
+
+    def as_json(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the entry ``modelled`` of ``rlx verify --cycles --json``.
+
+        Args:
+            names: Names of the layers.
+        """
+        fewest, expected, most = self.total
+        rows = zip(names, self.layers, self.instructions, strict=True)
+        return {
+            "core": self.core,
+            "device": self.device,
+            "cycles": expected,
+            "cycles_min": fewest,
+            "cycles_max": most,
+            "clock_mhz": self.clock_mhz,
+            "memory": self.memory,
+            "note": self.note,
+            "is_published": self.is_published,
+            "sources": list(self.sources),
+            "tools": dict(self.tools),
+            "layers": [
+                {"layer": name, "instructions": count, "cycles": cycles[1],
+                 "cycles_min": cycles[0], "cycles_max": cycles[2]}
+                for name, cycles, count in rows
+            ],
+        }  # fmt: skip
+
+
 class Verifier(Protocol):
     """Interface of a package under the entry-point group ``rlx.verifiers``.
 
     It may also have a method ``layer_counts(folder, *, timeout_s, progress)`` that returns
     :class:`LayerCounts`, if it can measure layers one by one; see :func:`layer_counts`. A method
     ``count_bounds(folder, *, progress)`` returns :class:`CountBounds`, for ``rlx verify --bound``.
+    A method ``modelled_cycles(folder, *, part, clock, flash_wait, timeout_s, progress)`` returns
+    :class:`ModelledCycles`, for ``rlx verify --cycles``.
     A method ``plan(folder, tools)`` that returns a :class:`Plan` lets callers require simulations:
     ``rlx verify --require``.
     """
@@ -277,3 +351,38 @@ def count_bounds(
     """
     bounds: Callable[..., CountBounds] | None = getattr(load(target), "count_bounds", None)
     return None if bounds is None else bounds(folder, progress=progress)
+
+
+def modelled_cycles(
+    target: str,
+    folder: Path,
+    *,
+    part: str | None = None,
+    clock: float | None = None,
+    flash_wait: str | None = None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    progress: Callable[[str], None] | None = None,
+) -> ModelledCycles | None:
+    """Return the modelled cycles of ``folder``; None if the target's verifier has no model.
+
+    Args:
+        target: Name of the target that emitted the folder.
+        folder: An output folder of ``rlx emit``.
+        part: Microcontroller whose memory and clock count; None for that of the folder, if any.
+        clock: Clock in hertz; None for that of the folder, or the maximum of the part.
+        flash_wait: Wait states of the memory, and the width of its reads in bits, as ``4:64``; None
+            for those of the part.
+        timeout_s: Wall-clock limit of each step, in seconds.
+        progress: Called with a description of each step.
+
+    Raises:
+        RlxError: The folder is not complete, an option does not fit, or a tool is missing or
+            failed.
+    """
+    model: Callable[..., ModelledCycles] | None = getattr(load(target), "modelled_cycles", None)
+    if model is None:
+        return None
+    return model(
+        folder, part=part, clock=clock, flash_wait=flash_wait, timeout_s=timeout_s,
+        progress=progress,
+    )  # fmt: skip

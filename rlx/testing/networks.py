@@ -18,6 +18,7 @@ from rlx.driver.verification.requirement import ALL
 from rlx.samples.batches import read_samples
 from rlx.samples.shapes import sample_shape
 from rlx.support.errors import DifferenceError, RlxError, ToolMissingError, UsageError
+from rlx.support.text.suggest import closest
 from rlx.testing.golden import Golden
 
 if TYPE_CHECKING:
@@ -82,9 +83,10 @@ class Networks:
         """
         __tracebackhide__ = True
         if name not in self._models:
-            raise KeyError(
-                f"no model is called {name!r}; rlx_models names: {', '.join(self._models) or '-'}"
-            )
+            guess = closest(name, self._models)
+            meant = f"did you mean {guess!r}? " if guess else ""
+            names = ", ".join(self._models) or "none"
+            raise KeyError(f"no model is called {name!r}; {meant}rlx_models names: {names}")
         return self.load(self._models[name])
 
     def load(self, path: str | Path) -> Network:

@@ -48,7 +48,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test with a parameter ``rlx_network`` once for each model."""
     if "rlx_network" in metafunc.fixturenames:
-        metafunc.parametrize("rlx_network", list(models(metafunc.config)), indirect=True)
+        names = list(models(metafunc.config))
+        if not names:
+            raise pytest.UsageError(
+                f"{metafunc.definition.nodeid} runs for each model, but {_INI} names none; in"
+                f" pytest.ini: {_INI} = NAME = PATH"
+            )
+        metafunc.parametrize("rlx_network", names, indirect=True)
 
 
 def models(config: pytest.Config) -> dict[str, Path]:

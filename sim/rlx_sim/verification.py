@@ -5,7 +5,7 @@ Tests: tests/sim/test_verify.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from rlx.support.text.notebook import report_html
@@ -89,6 +89,10 @@ class VerificationReport:
             figures={name: value for name, value in report.items() if name not in field_names},
             cached=cached,
         )
+
+    def with_figures(self, figures: Mapping[str, Any]) -> VerificationReport:
+        """Return the report with further figures."""
+        return replace(self, figures={**self.figures, **figures})
 
     def view(self) -> View:
         """Return the view of the results; see ``rlx.targets.verifier.view_of``."""

@@ -19,6 +19,7 @@ from rlx.targets.verifier import LayerCounts, Plan
 from rlx_sim.bound.folder import folder_bounds
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
 from rlx_sim.c_run import CRun, run_c
+from rlx_sim.cycles.folder import folder_cycles
 from rlx_sim.firmware.firmware import FirmwareBuild, known_cpus
 from rlx_sim.firmware.fit import check_fit
 from rlx_sim.firmware.harness import arena_bytes
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from rlx.support.files.golden import Golden
     from rlx.support.files.outputs import Manifest
     from rlx.support.parallel import Workers
-    from rlx.targets.verifier import CountBounds, Verification
+    from rlx.targets.verifier import CountBounds, ModelledCycles, Verification
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.protocol import Simulator
 
@@ -191,6 +192,11 @@ class CortexmVerifier:
         prefix = str(manifest.producer.facts["prefix"])
         return folder_bounds(folder, _cpu(manifest), prefix, progress=progress)
 
+    def modelled_cycles(self, folder: Path, **options: Any) -> ModelledCycles:  # noqa: ANN401
+        """Return the cycles (``rlx.targets.verifier.modelled_cycles``)."""
+        manifest = manifest_of(folder, self.target)
+        return folder_cycles(folder, _cpu(manifest), manifest.producer.facts, **options)
+
 
 class FpgaVerifier:
     """Verifies emitted hardware: lint, Verilator with and without stalls, the cocotb bench."""
@@ -244,9 +250,6 @@ class FpgaVerifier:
 
         manifest = manifest_of(folder, self.target)
         vectors = golden_of(folder, inputs_limit)
-        for name in tools or ():
-            if name not in FPGA_TOOLS:
-                raise unknown_tool(name, self.target)
         plan = self.plan(folder, tools)
         if tools is None and not plan.tools:
             raise nothing_runs("SystemVerilog", plan.not_run)
@@ -275,6 +278,9 @@ class FpgaVerifier:
     def plan(self, folder: Path, tools: Sequence[str] | None) -> Plan:
         """Return the simulations of :meth:`verify`; see ``rlx.targets.verifier.Verifier``."""
         del folder
+        for name in tools or ():
+            if name not in FPGA_TOOLS:
+                raise unknown_tool(name, self.target)
         return hardware_plan() if tools is None else Plan(tuple(tools))
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:

@@ -85,7 +85,8 @@ def host_view(network: str, report: Mapping[str, Any]) -> View:
 def _milliseconds(report: Mapping[str, Any]) -> Figures:
     """Return the time that the measured instructions take at a clock."""
     time = Milliseconds(**report["milliseconds"])
-    device = report.get("part", {}).get("name", report["cpu"])
+    modelled = report.get("modelled")
+    device = modelled["device"] if modelled else report.get("part", {}).get("name", report["cpu"])
     figure = ReportFigure("time", time.range_text, "ms", time.basis)
     return Figures(f"Computed for {device}", (figure,))
 

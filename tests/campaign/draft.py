@@ -226,10 +226,15 @@ class Draft:
         return results
 
     def apply_numbers(
-        self, kind: str, operands: Sequence[Tensor | int], shape: Sequence[int], **options: Any
+        self,
+        kind: str,
+        operands: Sequence[Tensor | int],
+        shape: Sequence[int],
+        dtype: str = "int32",
+        **options: Any,
     ) -> int:
-        """Append an operator that makes int32 numbers, and return their tensor's index."""
-        index = self.model.tensor(tuple(shape), "int32")
+        """Append an operator that makes numbers or booleans, and return their tensor's index."""
+        index = self.model.tensor(tuple(shape), dtype)
         self._operator(kind, operands, [index], **options)
         return index
 

@@ -241,6 +241,27 @@ def _arg_max(draft: Draft, x: Tensor) -> bool:
     return True
 
 
+@layer(weight=2.5, ranks=ranks(2, 5))
+def _product(draft: Draft, x: Tensor) -> bool:
+    """Append BATCH_MATMUL with a constant, or a stack of its own."""
+    stack, rows, length = x.shape[:-2], x.shape[-2], x.shape[-1]
+    columns = draft.pick([1, rows, draft.channels()])
+    stacks = [stack, (), tuple(1 for _ in stack)]
+    transposed = [draft.chance(0.3), draft.chance(0.5)]
+    if transposed[0]:
+        rows, length = length, rows
+    matrix = (columns, length) if transposed[1] else (length, columns)
+    shape = (*stack, rows, columns)
+    other = (*draft.pick(stacks), *matrix)
+    if not draft.fits(shape) or not draft.fits(other):
+        return False
+    y = draft.constant(other, draft.codes()) if draft.chance(0.3) else draft.input(other)
+    spread = x.codes.root_mean_square * y.codes.root_mean_square * math.sqrt(length)
+    options = {"adjX": transposed[0], "adjY": transposed[1]}
+    draft.apply("BATCH_MATMUL", [x, y], shape, draft.codes_for(spread), **options)
+    return True
+
+
 # Arithmetic.
 
 
@@ -313,6 +334,41 @@ def _extreme(draft: Draft, x: Tensor) -> bool:
     return True
 
 
+_RELATIONS = ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
+
+
+@layer(weight=4.0, ranks=ranks(0, 4))
+def _choice(draft: Draft, x: Tensor) -> bool:
+    """Append a relation of two tensors, and SELECT_V2 of them by it."""
+    y = _other_operand(draft, x)
+    shape = _broadcast(draft, x, y)
+    if shape is None:
+        raise AssertionError("the operand was drawn to fit")
+    if max(x.codes.scale, y.codes.scale) >= 1:
+        return False
+    condition = draft.apply_numbers(draft.pick(_RELATIONS), [x, y], shape, "bool")
+    if y.codes != x.codes:
+        y = draft.constant(_other_shape(draft, x.shape), x.codes)
+    values = [x, y] if draft.chance(0.5) else [y, x]
+    draft.apply("SELECT_V2", [condition, *values], shape, x.codes)
+    return True
+
+
+@layer(weight=1.5, ranks=ranks(1, 4))
+def _running_sum(draft: Draft, x: Tensor) -> bool:
+    """Append CUMSUM, of few enough elements without a zero point for the interpreter."""
+    axis = draft.integer(-x.rank, x.rank - 1)
+    count = x.shape[axis]
+    if count > 16:
+        return False
+    x = quantized(draft, x, Codes(x.codes.scale, 0))
+    operands = [x, draft.integers(axis)]
+    options = {"exclusive": draft.chance(0.3), "reverse": draft.chance(0.3)}
+    codes = draft.codes_for(x.codes.root_mean_square * math.sqrt(count))
+    draft.apply("CUMSUM", operands, x.shape, codes, **options)
+    return True
+
+
 @layer(ranks=ranks(1, 5))
 def _prelu(draft: Draft, x: Tensor) -> bool:
     """Append PRELU with slopes of both signs: one for each channel, or one for all."""
@@ -382,6 +438,13 @@ def _function(draft: Draft, x: Tensor) -> bool:
     else:
         codes = draft.codes_for(x.codes.spread, x.codes.mean)
     draft.apply(kind, [x], x.shape, codes)
+    return True
+
+
+@layer(ranks=ranks(1, 4))
+def _normalized(draft: Draft, x: Tensor) -> bool:
+    """Append L2_NORMALIZATION."""
+    draft.apply("L2_NORMALIZATION", [x], x.shape, Codes(1 / 128, 0))
     return True
 
 

@@ -10,11 +10,14 @@ from support.files.tflite_builder import unpack
 FOLDED = {"SHAPE"}
 # DEQUANTIZE has no result on int8, as random networks are from end to end; TensorFlow Lite Micro,
 # which they are compared with, has no TILE, and the functions not on int8.
-OUTSIDE = {"DEQUANTIZE", "EXP", "GELU", "LOG", "NEG", "SQRT", "SQUARE", "TILE"}
+OUTSIDE = {
+    "DEQUANTIZE", "EXP", "GELU", "LOG", "NEG", "RELU_0_TO_1", "RELU_N1_TO_1", "SELECT", "SQRT",
+    "SQUARE", "TILE",
+}  # fmt: skip
 # Compared one by one in tests/unit/frontends/tflite/ops; not yet drawn into networks.
 OUTSIDE |= {
     "ARG_MIN", "BROADCAST_TO", "GATHER_ND", "MIRROR_PAD", "REDUCE_MAX", "REDUCE_MIN",
-    "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2",
+    "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "SVDF",
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.ops.q import QAdd, QMean, QMul, QRequantize, QSub
+from rlx.ops.q import QAdd, QMatmul, QMean, QMul, QRequantize, QSub
 from scale_sweep.case import (
     CODES,
     Case,
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 _HEADROOM = 1 << 20
 _COUNT = 4096
 _ROWS = 4
-_OPS = {"ADD": QAdd, "SUB": QSub, "MUL": QMul}
+_OPS = {"ADD": QAdd, "BATCH_MATMUL": QMatmul, "SUB": QSub, "MUL": QMul}
+_PRODUCTS = ("BATCH_MATMUL", "MUL")
 
 
 def binary(random: np.random.Generator, operator: str, *, activation: str = "NONE") -> Case:
@@ -47,7 +48,7 @@ def binary(random: np.random.Generator, operator: str, *, activation: str = "NON
     else:
         result, zero_point = draw_end(random, activation)
         x = y = float(np.float32(result * random.uniform(1, 2)))
-    factors = _product if operator == "MUL" else _sum
+    factors = _product if operator in _PRODUCTS else _sum
     op = _OPS[operator]
 
     def make(precision: Precision, end: Precision) -> Op:
@@ -61,7 +62,7 @@ def binary(random: np.random.Generator, operator: str, *, activation: str = "NON
 
     ops, right = variants(make, activation)
     operands: tuple[Array, ...] = (CODES.reshape(256, 1), CODES.reshape(1, 256))
-    if random.integers(0, 8) == 0:
+    if random.integers(0, 8) == 0 and operator != "BATCH_MATMUL":
         operands = tuple(np.ascontiguousarray(a) for a in np.broadcast_arrays(*operands))
 
     def build() -> bytes:
@@ -71,7 +72,8 @@ def binary(random: np.random.Generator, operator: str, *, activation: str = "NON
             for a, s, z in zip(operands, (x, y), zero_points, strict=True)
         ]
         made = model.tensor((256, 256), scale=result, zero_point=zero_point)
-        model.operator(operator, given, [made], fusedActivationFunction=activation)
+        options = {} if operator == "BATCH_MATMUL" else {"fusedActivationFunction": activation}
+        model.operator(operator, given, [made], **options)
         return model.build(given, [made])
 
     return Case(operator, (x, y, result), ops, operands, build, 2, right, probe)
@@ -82,12 +84,12 @@ def _half(
 ) -> tuple[float, int]:
     """Return scale and zero point of a result for which a pair of numbers comes to a half."""
     x, y = (float(n) * s for n, s in zip(pair, scales, strict=True))
-    real = {"ADD": x + y, "SUB": x - y, "MUL": x * y}[operator]
+    real = {"ADD": x + y, "SUB": x - y}.get(operator, x * y)
     steps = int(random.integers(1, 256))
     first = -128 if real > 0 else steps - 128
     zero_point = int(random.integers(first, first + 256 - steps))
     # The factor is what the codes' product is scaled by; sums have headroom, and no first rounding.
-    factor = steps / abs(int(pair[0]) * int(pair[1]) or 1) if operator == "MUL" else 1.0
+    factor = steps / abs(int(pair[0]) * int(pair[1]) or 1) if operator in _PRODUCTS else 1.0
     return near(random, max(abs(real), 1e-3) / edge(steps, factor)), zero_point
 
 

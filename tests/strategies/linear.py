@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ir import Array, DType
-from rlx.ops.q import QConv2d, QDense
+from rlx.ops.q import QConv2d, QDense, QMatmul
 from strategies.table import strategy
 from strategies.window import window_and_size
 
@@ -91,3 +91,25 @@ def dense(make: Maker) -> Case:
     )
     constants = (make.graph.constant(w, name="weights"), make.graph.constant(bias, name="bias"))
     return make.finish(op, x, *constants)
+
+
+@strategy(QMatmul)
+def matmul(make: Maker) -> Case:
+    """Products of matrices, of a stack of them and a matrix, and of stacks that broadcast."""
+    rows, depth, columns = (make.integer(1, make.knobs.size + 2) for _ in range(3))
+    batch, heads = make.batch(), make.integer(1, 3)
+    x_stack, y_stack = make.pick(
+        ((batch,), (batch,)), ((batch,), ()), ((batch, heads), (batch, heads)),
+        ((batch, 1), (batch, heads)), ((batch, heads), (1,)),
+    )  # fmt: skip
+    zero_points = [make.zero_point() for _ in range(2)]
+    x = make.input((*x_stack, rows, depth), zero_point=zero_points[0])
+    y = make.input((*y_stack, depth, columns), name="y", zero_point=zero_points[1])
+    op = QMatmul(
+        x_zero_point=zero_points[0],
+        y_zero_point=zero_points[1],
+        rescale=make.rescale(depth * 256 * 256, typical=int(5500 * np.sqrt(depth))),
+        zero_point=make.zero_point(),
+        **make.clamp(),
+    )
+    return make.finish(op, x, y)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rlx.ops.numerics.exponential import softmax_scaling
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q import QArgmax, QMean, QSoftmax
+from rlx.ops.q import QArgmax, QL2Norm, QMean, QSoftmax
 from strategies.table import strategy
 
 if TYPE_CHECKING:
@@ -55,3 +55,15 @@ def softmax(make: Maker) -> Case:
     op = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
     leading = make.pick((make.batch(),), (), (make.batch(), 2, 2))
     return make.finish(op, make.input((*leading, make.integer(1, 4 * make.knobs.size))))
+
+
+@strategy(QL2Norm)
+def l2_norm(make: Maker) -> Case:
+    """Vectors divided by their lengths; those of code zero_point stay zeros."""
+    zero_point = make.zero_point()
+    leading = make.pick((make.batch(),), (), (make.batch(), 2, 2))
+    shape = (*leading, make.integer(1, 4 * make.knobs.size))
+    x = make.input(shape, zero_point=zero_point)
+    if make.pick(False, False, True):
+        make.inputs["x"] = make.codes(shape, max(zero_point - 1, -128), min(zero_point + 1, 127))
+    return make.finish(QL2Norm(x_zero_point=zero_point), x)

@@ -89,6 +89,26 @@ def _transposed() -> bytes:
     return model.build([given], [made])
 
 
+def _related(code: str) -> bytes:
+    """Return a model of a comparison, whose output is booleans."""
+    model = TfliteBuilder()
+    x, y = (model.tensor(_ROW, name=n, **_INT8) for n in "xy")
+    z = model.tensor(_ROW, "bool", name="z")
+    model.operator(code, [x, y], [z])
+    return model.build([x, y], [z])
+
+
+def _selected(code: str) -> bytes:
+    """Return a model that chooses the larger of two values by a comparison."""
+    model = TfliteBuilder()
+    x, y, z = (model.tensor(_ROW, name=n, **_INT8) for n in "xyz")
+    condition = model.tensor(_ROW, "bool", name="condition")
+    model.operator("GREATER", [x, y], [condition])
+    model.operator(code, [condition, x, y], [z])
+    return model.build([x, y], [z])
+
+
+_RELATIONS: Final = ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
 _FLOAT: Final = {"dtype": "FLOAT32"}
 _PADS: Final = [[0, 0], [1, 1], [1, 1], [0, 0]]
 
@@ -96,6 +116,9 @@ _FUNCTIONS: Final = ("ABS", "ELU", "EXP", "GELU", "LOG", "NEG", "RSQRT", "SQRT",
 
 SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     **{name: partial(one, name, _ROW, _ROW) for name in _FUNCTIONS},
+    **{name: partial(_related, name) for name in _RELATIONS},
+    **{name: partial(_selected, name) for name in ("SELECT", "SELECT_V2")},
+    **{name: partial(one, name, _ROW, _ROW) for name in ("RELU_N1_TO_1", "RELU_0_TO_1")},
     "ADD": lambda: two("ADD", _IMAGE, _IMAGE, _IMAGE),
     "ARG_MAX": lambda: one("ARG_MAX", _ROW, (1,), 1, y={"dtype": "INT32"}),
     "ARG_MIN": lambda: one("ARG_MIN", _ROW, (1,), 1, y={"dtype": "INT32"}),
@@ -105,10 +128,12 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "CONV_2D": lambda: _weighted(
         "CONV_2D", _IMAGE, (4, 1, 1, 4), _IMAGE, padding="SAME", strideH=1, strideW=1
     ),
+    "BATCH_MATMUL": lambda: two("BATCH_MATMUL", (1, 2, 4), (1, 4, 3), (1, 2, 3)),
     "BROADCAST_TO": lambda: one("BROADCAST_TO", (1, 1, 1, 4), _IMAGE, _IMAGE),
     "BATCH_TO_SPACE_ND": lambda: one(
         "BATCH_TO_SPACE_ND", (4, 2, 2, 4), (1, 4, 4, 4), [2, 2], [[0, 0], [0, 0]]
     ),
+    "CUMSUM": lambda: one("CUMSUM", _ROW, _ROW, 1, exclusive=False, reverse=False),
     "DEPTHWISE_CONV_2D": lambda: depthwise(2),
     "DEPTH_TO_SPACE": lambda: one("DEPTH_TO_SPACE", _IMAGE, (1, 8, 8, 1), blockSize=2),
     "DEQUANTIZE": lambda: _typed("DEQUANTIZE", _INT8, _FLOAT),
@@ -118,6 +143,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "GATHER_ND": lambda: one("GATHER_ND", _IMAGE, (2, 4), [[0, 3, 1], [0, 0, 2]]),
     "FULLY_CONNECTED": lambda: _weighted("FULLY_CONNECTED", _ROW, (4, 8), (1, 4)),
     "HARD_SWISH": lambda: one("HARD_SWISH", _ROW, _ROW),
+    "L2_NORMALIZATION": lambda: one("L2_NORMALIZATION", _ROW, _ROW, y=_SIGNED),
     "LEAKY_RELU": lambda: one("LEAKY_RELU", _ROW, _ROW, alpha=0.1),
     "LOGISTIC": lambda: one("LOGISTIC", _ROW, _ROW, y=_PROBABILITY),
     "MAXIMUM": lambda: two("MAXIMUM", _IMAGE, _IMAGE, _IMAGE),

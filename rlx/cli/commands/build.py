@@ -11,13 +11,12 @@ import click
 
 from rlx.cli.command import subcommand
 from rlx.cli.common import executor_option, json_option, print_json, progress
-from rlx.cli.number import Number
+from rlx.cli.number import Number, hertz
 from rlx.cli.progress import progress_option
 from rlx.cli.table import prose, show, wide_option
-from rlx.support.errors import DoesNotFitError, UsageError
+from rlx.support.errors import DoesNotFitError
 from rlx.support.files.outputs import read_manifest
 from rlx.support.parallel import workers
-from rlx.support.text.units import parse_clock
 from rlx.targets import builder
 
 DEFAULT_TIMEOUT_S = 3600
@@ -86,7 +85,7 @@ def command(
     Exit status 1 if it computes something else, or has a latch or a net with several drivers;
     3 if it does not fit the device or misses the clock.
     """
-    clock_mhz = None if clock is None else _hertz(clock) / 1e6
+    clock_mhz = None if clock is None else hertz(clock) / 1e6
     manifest = read_manifest(folder)
     plugin = builder.load(manifest.producer.target)
     with progress(enabled=not as_json, minimum_s=0.0) as show, workers(executor) as pool:
@@ -106,13 +105,6 @@ def command(
     else:
         _print(result)
     return DoesNotFitError.exit_status if result.problems else 0
-
-
-def _hertz(text: str) -> float:
-    try:
-        return parse_clock(text)
-    except ValueError as e:
-        raise UsageError(str(e), where="--clock", hint="write the unit, as in 100MHz") from None
 
 
 def _print(result: builder.Build) -> None:

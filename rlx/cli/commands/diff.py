@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import click
 
 from rlx.cli.bindings import manifest
-from rlx.cli.common import json_option, missing_file, print_json
+from rlx.cli.common import json_option, print_json
 from rlx.cli.model_command import load_bound, load_model, model_command, model_options
 from rlx.cli.table import prose, sentences, show, show_table, wide_option
 from rlx.ir.inspect import printable
 from rlx.support.errors import UsageError
+from rlx.support.files.missing import missing_file
 from rlx.support.text.tables import Column, Table
 
 if TYPE_CHECKING:

@@ -72,7 +72,6 @@ def command(
     """Compile MODEL for a target into an output folder.
 
     The folder holds the sources, how to build them, and golden vectors; 'rlx verify' runs it.
-    Options of the target: 'rlx emit --target NAME --help'; of the model's format: '--format NAME'.
     """
     from rlx.driver import driver
 

@@ -60,6 +60,29 @@ if TYPE_CHECKING:
     help="C: also derive, from the machine code, the instructions that no input exceeds.",
 )
 @click.option(
+    "--cycles",
+    is_flag=True,
+    help="C: also model the cycles of each layer, from a traced run and the core's timings.",
+)
+@click.option(
+    "--part",
+    metavar="NAME",
+    help="Model cycles with flash and clock of this microcontroller or board."
+    "  [default: that of the folder]",
+)
+@click.option(
+    "--clock",
+    metavar="CLOCK",
+    help="Model cycles, and milliseconds at this clock, as 64MHz."
+    "  [default: that of the folder, or the maximum of --part]",
+)
+@click.option(
+    "--flash-wait",
+    metavar="STATES",
+    help="Model cycles with these wait states of the flash: 4, or 4:64 for reads of 64 bits."
+    "  [default: those of the part, else 0]",
+)
+@click.option(
     "--timeout",
     type=Number(float, 1),
     metavar="SECONDS",
@@ -103,6 +126,10 @@ def command(
     require: tuple[str, ...],
     netlist: bool,
     bound: bool,
+    cycles: bool,
+    part: str | None,
+    clock: str | None,
+    flash_wait: str | None,
     timeout: float,
     waves: Path | None,
     no_cache: bool,
@@ -122,6 +149,7 @@ def command(
     from rlx import api
     from rlx.cli.bounds import derived_bounds, show_bounds
     from rlx.cli.check_results import Checks
+    from rlx.cli.cycles import modelled_figures, show_modelled, with_figures
     from rlx.driver.verification import budget as budgets
 
     checks = Checks(folder, budget, build, junit)
@@ -138,6 +166,11 @@ def command(
             progress=show,
         )
         bounds = derived_bounds(folder, progress=show) if bound else {}
+        memory = {"part": part, "clock": clock, "flash_wait": flash_wait}
+        modelled = {}
+        if cycles or any(memory.values()):
+            modelled = modelled_figures(folder, **memory, progress=show)
+            result = with_figures(result, modelled)
     checks.add(result)
     if as_json:
         rows = {} if budget is None else {"budget": budgets.as_json(checks.rows)}
@@ -145,6 +178,7 @@ def command(
     else:
         _print(result, folder)
         show_bounds(bounds)
+        show_modelled(modelled)
         checks.show()
     return checks.status(result)
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from rlx.support import plugins
 from rlx.support.errors import OutputError, UsageError
+from rlx.support.files.missing import missing_file
 from rlx.support.files.outputs import read_manifest
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import parse_bytes, parse_clock, parse_count
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.targets.verifier import Verification
+
+_BUDGET_FILE: Final = "name a budget file, rlx.toml"
 
 BUILD: Final = "build.json"
 """Name of the result in a folder that a builder keeps."""
@@ -215,11 +218,11 @@ def _tables(file: Path) -> Mapping[str, Mapping[str, Mapping[str, object]]]:
     try:
         with file.open("rb") as stream:
             values = tomllib.load(stream)
+    except FileNotFoundError:
+        raise missing_file(file, _BUDGET_FILE) from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise UsageError(
-            f"cannot be read: {reason}", where=str(file), hint="name a budget file, rlx.toml"
-        ) from None
+        raise UsageError(f"cannot be read: {reason}", where=str(file), hint=_BUDGET_FILE) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(
             f"expected TOML: {error}",

@@ -249,10 +249,7 @@ def _import(call: Call) -> None:
     name, table = call.operator.name, REAL_IMPORTERS if call.is_real else IMPORTERS
     importer = table.get(name)
     if importer is None and name not in known.OF_SHAPES:
-        product = name == "BATCH_MATMUL" and all(t.data is None for t in call.inputs)
-        reason, hint = unknown(
-            name, elsewhere=name in _IMPORTABLE, real=call.is_real, activations=product
-        )
+        reason, hint = unknown(name, elsewhere=name in _IMPORTABLE, real=call.is_real)
         raise UnsupportedError(reason, hint=hint)
     _refuse_tensors(call)
     if call.reads_uint8 and name not in EXACT_ON_UINT8:

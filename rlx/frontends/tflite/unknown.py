@@ -24,11 +24,6 @@ _FLOAT_ONLY = (
     "convert the model in float32, and quantize it here, where more operators become integers: "
     "rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
 )
-_PRODUCT = (
-    "is imported on float32, but not on int8: rlx does not multiply two int8 activations yet",
-    "compute such layers (attention) outside, or convert the model in float32 and run it on the "
-    "host",
-)
 
 RECURRENT = (
     "LSTM",
@@ -56,19 +51,16 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-def unknown(
-    name: str, *, elsewhere: bool = False, real: bool = False, activations: bool = False
-) -> tuple[str, str]:
+def unknown(name: str, *, elsewhere: bool = False, real: bool = False) -> tuple[str, str]:
     """Return the reason for the refusal of an operator that has no importer, and a hint.
 
     Args:
         name: The operator.
         elsewhere: Whether it has an importer for other element types.
         real: Whether it computes with unquantized values here, and not with int8.
-        activations: Whether it is a product of two computed matrices.
     """
     if elsewhere:
-        return _ELSEWHERE if real else _PRODUCT if activations else _FLOAT_ONLY
+        return _ELSEWHERE if real else _FLOAT_ONLY
     for reason, hint, names in _KINDS:
         if name in names:
             return reason, hint

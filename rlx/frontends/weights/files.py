@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array
     from rlx.support.limits import Limits
 
+_PARTS = "download all parts into the index's folder"
 _ZIP = b"PK"
 _HEADER = b"{"
 """Begin of the header of safetensors, after its length."""
@@ -191,14 +192,14 @@ def _open_part(index: Path, part: str, limits: Limits) -> dict[str, Weight]:
             hint="keep index and parts in one folder; an index names files, not paths",
         )
     path = index.with_name(part)
+    if not path.exists():
+        raise MalformedError(f"{quoted(part)} does not exist", hint=_PARTS)
     try:
         return _open_safetensors(path, limits)
     except FileRefusedError as error:
         raise error.inside(quoted(part)) from None
     except UsageError as error:
-        raise MalformedError(
-            f"{quoted(part)} {error.message}", hint="download all parts into the index's folder"
-        ) from None
+        raise MalformedError(f"{quoted(part)} {error.message}", hint=_PARTS) from None
 
 
 def _index(path: Path, limits: Limits) -> dict[str, str]:

@@ -19,15 +19,11 @@ import numpy as np
 
 from rlx.ops.numerics.activations import Table, int8_values, to_table
 from rlx.ops.numerics.fixed_point import (
-    INT32_MAX,
-    INT32_MIN,
     Rescale,
     multiply_by_quantized_multiplier,
     quantize_multiplier,
-    rounding_divide_by_power_of_two,
-    saturating_rounding_doubling_high_multiply,
-    wrap_int32,
 )
+from rlx.ops.numerics.roots import inverse_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,27 +135,6 @@ ROOT_BITS: Final = 20
 
 def inverse_roots() -> Int64:
     """Return ``2^20 / sqrt(x)`` of the integers from 1 to 255, by five steps of Newton's method."""
-    multiply = saturating_rounding_doubling_high_multiply
     x = np.arange(1, 256, dtype=np.int64)
-    spare = (31 - np.frexp(x)[1].astype(np.int64)) // 2 - 1
-    number = (x << 2 * spare) >> 1
-    half = rounding_divide_by_power_of_two(number, 1)
-    estimate = np.full_like(x, 1 << 28)
-    for _ in range(5):
-        cube = _saturate(multiply(multiply(estimate, estimate), estimate) << 6)
-        step = wrap_int32(multiply(estimate, _THREE_HALVES) - multiply(half, cube))
-        estimate = _saturate(step << 3)
-    left = spare - 11
-    factor = multiply(estimate, _SQRT_HALF) << np.maximum(left, 0)
-    shift = ROOT_BITS + np.minimum(left, 0)
-    # The reference has a case of its own for 1.
-    factor[0], shift[0] = INT32_MAX, ROOT_BITS
-    return multiply_by_quantized_multiplier(np.ones_like(x), factor, shift)
-
-
-_THREE_HALVES: Final = 3 << 27
-_SQRT_HALF: Final = 1518500250
-
-
-def _saturate(x: Int64) -> Int64:
-    return np.clip(x, INT32_MIN, INT32_MAX)
+    multiplier, shift = inverse_root(x)
+    return multiply_by_quantized_multiplier(np.ones_like(x), multiplier, shift + ROOT_BITS)

@@ -97,3 +97,17 @@ def exact_matmul(
         offset = offset[:, np.newaxis]
     result: Int32 = (product.astype(np.int64) + offset).astype(np.int32)
     return result
+
+
+def exact_product(x: Array, y: Array, bound: int) -> Int64:
+    """Return ``x @ y`` of integers, exactly; stacks of matrices broadcast.
+
+    Args:
+        x: [..., M, K].
+        y: [..., K, N].
+        bound: Largest magnitude of a product of two elements; sums of K of them are below 2^53.
+    """
+    exact_float32 = x.shape[-1] * bound < _MAX_EXACT_FLOAT32
+    float_type = np.float32 if exact_float32 else np.float64
+    product: Int64 = (x.astype(float_type) @ y.astype(float_type)).astype(np.int64)
+    return product

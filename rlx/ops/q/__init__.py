@@ -4,8 +4,9 @@ from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSquaredDifference,
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.convert import CODE_RANGE, QConvert
-from rlx.ops.q.linear import QDense
+from rlx.ops.q.linear import QDense, QMatmul
 from rlx.ops.q.linear_view import Linear
+from rlx.ops.q.norm import QL2Norm
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
 from rlx.ops.q.recurrent import LSTM_POWERS, QLstmCell, QLstmOutput, QSvdf, QSvdfState
 from rlx.ops.q.reduce import QArgmax, QMean
@@ -16,10 +17,10 @@ from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
 Q_OPS = (
-    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QLstmCell,
-    QLstmOutput, QMaxPool2d, QMaximum, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
-    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState,
-    QTable, QTranspose,
+    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QL2Norm, QLstmCell,
+    QLstmOutput, QMatmul, QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize,
+    QReshape, QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf,
+    QSvdfState, QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -36,8 +37,10 @@ __all__ = [
     "QConv2d",
     "QConvert",
     "QDense",
+    "QL2Norm",
     "QLstmCell",
     "QLstmOutput",
+    "QMatmul",
     "QMaxPool2d",
     "QMaximum",
     "QMean",

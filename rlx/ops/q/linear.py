@@ -1,13 +1,15 @@
-"""Dense layers on integers."""
+"""Dense layers and matrix products on integers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from rlx.ir import Along, DType, Op, TensorType, Traits
-from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.numerics.products import exact_matmul
+from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale
+from rlx.ops.numerics.products import exact_matmul, exact_product
 from rlx.ops.q.common import (
     check_bias,
     check_clamp,
@@ -18,6 +20,7 @@ from rlx.ops.q.common import (
     to_int8,
 )
 from rlx.ops.q.prepared.linear import prepare_dense
+from rlx.ops.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,3 +80,66 @@ class QDense(Op):
         """Return the fast form if weights and bias are constant."""
         _, w, bias = constants
         return self.evaluate if w is None or bias is None else prepare_dense(self, w, bias)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QMatmul(Op):
+    """Matrix product of the last two axes of two quantized tensors; the axes before them broadcast.
+
+    ``z[..., m, n] = clamp(rescale(sum over k of (x[..., m, k] - x_zero_point)
+    * (y[..., k, n] - y_zero_point)) + zero_point)``
+
+    Operands: ``x`` int8[..., M, K], ``y`` int8[..., K, N]. Result: int8[..., M, N].
+
+    Attributes:
+        x_zero_point: Zero point of ``x``.
+        y_zero_point: Zero point of ``y``.
+        rescale: One factor: product of the operands' scales over the result's scale.
+        zero_point: Zero point of the result.
+        low: Minimum of the result.
+        high: Maximum of the result.
+
+    Source: tflite-micro ``reference_ops::BatchMatMul`` for int8.
+    """
+
+    name: ClassVar[str] = "q.matmul"
+    traits: ClassVar[Traits] = Traits(clamps=True)
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+    x_zero_point: int
+    y_zero_point: int
+    rescale: Rescale
+    zero_point: int
+    low: int = -128
+    high: int = 127
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8[..., M, N]."""
+        x, y = operands
+        check_int8(self, "first operand", x)
+        check_int8(self, "second operand", y)
+        if x.rank < 2 or y.rank < 2:
+            raise self.refuse(f"expected operands of at least 2 dimensions, got {x} and {y}")
+        inner = x.shape[-1]
+        if inner != y.shape[-2]:
+            raise self.refuse(f"inner dimensions differ: {inner} of {x} and {y.shape[-2]} of {y}")
+        check_rescale(self, self.rescale, 1)
+        check_zero_point(self, self.x_zero_point, self.y_zero_point, self.zero_point)
+        check_clamp(self, self.low, self.high)
+        if isinstance(inner, int) and inner * self.product_bound > INT32_MAX:
+            raise self.refuse(f"a sum of {inner} products does not fit int32")
+        stacks = (t.with_shape(t.shape[:-2]) for t in operands)
+        shape = (*broadcast_shapes(self, *stacks), x.shape[-2], y.shape[-1])
+        return (TensorType(shape, DType.I8),)
+
+    @property
+    def product_bound(self) -> int:
+        """Largest magnitude of a product of two centred elements."""
+        return (128 + abs(self.x_zero_point)) * (128 + abs(self.y_zero_point))
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the quantized product."""
+        x, y = operands
+        x_centred = x.astype(np.int16) - np.int16(self.x_zero_point)
+        y_centred = y.astype(np.int16) - np.int16(self.y_zero_point)
+        sums = exact_product(x_centred, y_centred, self.product_bound)
+        return (to_int8(self.rescale.apply(sums), self.zero_point, self.low, self.high),)

@@ -20,6 +20,7 @@ from rlx.ops.q import (
     QConcat,
     QLstmCell,
     QLstmOutput,
+    QMatmul,
     QPad,
     QReshape,
     QSlice,
@@ -265,7 +266,7 @@ def _pad(op: Any, what: BatchingCall) -> Any:
     return op
 
 
-@RULES.rule(real.RealMatmul)
+@RULES.rule(QMatmul, real.RealMatmul)
 def _matmul(op: Any, what: BatchingCall) -> Any:
     """Rows of a batch for a matrix, or stacks of matrices of which the batch is one."""
     x, y = what.types

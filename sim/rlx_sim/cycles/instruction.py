@@ -38,6 +38,10 @@ _UPDATES_FLAGS: Final = (
 )  # fmt: skip
 
 
+_LONG: Final = ("bl", "ldmdb")
+"""Instructions of 32 bits, without ``.w``, that may end a section."""
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """An instruction as the timing model sees it.
@@ -86,16 +90,18 @@ class Instruction:
 def instructions(text: str) -> Iterator[Instruction]:
     """Yield the instructions of a listing: lines of ``ADDRESS: MNEMONIC OPERANDS``.
 
-    Lines of other forms are skipped. The size of an instruction is the distance to the next line
-    with an address, 2 or 4.
+    Lines of other forms and constants (``.word``) are skipped. The size of an instruction is the
+    distance to the next line with an address.
     """
     rows = [row for line in text.splitlines() if (row := _row(line)) is not None]
     ends = [row[0] for row in rows[1:]] + [None]
     conditional = 0
     for (address, mnemonic, operands), end in zip(rows, ends, strict=True):
         size = 0 if end is None else end - address
-        if size not in (2, 4):  # the last one, or constants follow
-            size = 4 if mnemonic.endswith(".w") else 2
+        if mnemonic.startswith("."):
+            continue
+        if size not in (2, 4):  # the last one of a section
+            size = 4 if mnemonic.endswith(".w") or mnemonic in _LONG else 2
         yield parse(mnemonic, operands, address=address, size=size, in_it=conditional > 0)
         conditional = len(mnemonic) - 1 if mnemonic.startswith("it") else max(conditional - 1, 0)
 
@@ -107,7 +113,7 @@ def _row(line: str) -> tuple[int, str, str] | None:
     except ValueError:
         return None
     parts = rest.split(maxsplit=1)
-    if not colon or not parts or parts[0].startswith((".", "<")):
+    if not colon or not parts or parts[0].startswith("<"):
         return None
     return address, parts[0], _COMMENT.sub("", parts[1]).strip() if len(parts) > 1 else ""
 

@@ -110,9 +110,9 @@ class CycleModel:
         waits: Counter[int] = Counter()
         for before, after, count in interval.pairs:
             start, size = trace.blocks[after]
-            first, *others = self.flash.lines(start, start + size)
+            first, *next_lines = self.flash.lines(start, start + size)
             sequential = self.flash.sequential(self._block((start, size), is_taken=False), size)
-            waits.update(dict.fromkeys(others, count * sequential))
+            waits.update(dict.fromkeys(next_lines, count * sequential))
             end = sum(trace.blocks[before]) if before >= 0 else start
             if (end - 1) // self.flash.line_bytes != first:
                 waits[first] += count * (sequential if end == start else self.flash.wait_states)

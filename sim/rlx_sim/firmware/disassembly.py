@@ -68,11 +68,20 @@ def disassemble(elf: Path) -> Disassembly:
         ToolMissingError: GCC for ARM, whose binutils read the program, or pyelftools is missing.
         SimulationError: objdump failed; carries its last lines.
     """
+    return Disassembly(read_functions(listing(elf)), _addresses(elf))
+
+
+def listing(elf: Path) -> str:
+    """Return the output of ``objdump -d --no-show-raw-insn``.
+
+    Raises:
+        ToolMissingError: GCC for ARM, whose binutils read the program, is missing.
+        SimulationError: objdump failed; carries its last lines.
+    """
     gcc = find("arm-none-eabi-gcc").command[0]
     # The one that belongs to the compiler, wherever that was found.
     objdump = run([gcc, "-print-prog-name=objdump"], timeout_s=TIMEOUT_S).stdout.strip()
-    text = run([objdump, "-d", "--no-show-raw-insn", str(elf)], timeout_s=TIMEOUT_S).stdout
-    return Disassembly(read_functions(text), _addresses(elf))
+    return run([objdump, "-d", "--no-show-raw-insn", str(elf)], timeout_s=TIMEOUT_S).stdout
 
 
 def read_functions(text: str) -> dict[int, FunctionCode]:

@@ -165,7 +165,16 @@ def _layers(
     work.mkdir()
     firmware = hooked_firmware(folder, prefix, simulator.build, work)
     run = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
-    counts = {int(index): int(count) for index, count in _LAYER.findall(run.log)}
+    return layer_counts(run.log, folder)
+
+
+def layer_counts(log: str, folder: Path) -> tuple[int, ...]:
+    """Return the instructions of each layer, as a program with hooks printed them.
+
+    Raises:
+        SimulationError: Layers of the folder are missing.
+    """
+    counts = {int(index): int(count) for index, count in _LAYER.findall(log)}
     if sorted(counts) != list(range(len(counts))) or not counts:
         raise SimulationError("the layers' hooks were not all called", where=str(folder))
     return tuple(counts[index] for index in range(len(counts)))

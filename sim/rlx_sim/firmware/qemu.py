@@ -32,9 +32,11 @@ class Qemu:
 
     Attributes:
         build: Settings by which the firmware is built.
+        log: File for the executed blocks (:mod:`rlx_sim.cycles.qemu_trace`); None for none.
     """
 
     build: FirmwareBuild = field(default_factory=FirmwareBuild)
+    log: Path | None = None
 
     @property
     def name(self) -> str:
@@ -76,6 +78,8 @@ class Qemu:
             *("-semihosting-config", "enable=on,target=native"),
             *("-icount", f"shift={INSTRUCTION_SHIFT}", "-kernel", str(firmware.elf)),
         ]
+        if self.log is not None:
+            command += ["-d", "in_asm,exec,nochain", "-D", str(self.log)]
         completed = run(
             command,
             cwd=work,

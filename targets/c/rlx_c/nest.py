@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -44,6 +46,24 @@ def nest(shape: Sequence[int], *strides: Sequence[int]) -> tuple[StridedLoop, ..
         else:
             loops.append(StridedLoop(extent, steps))
     return tuple(loops)
+
+
+def matrix_rows(x: Sequence[int], y: Sequence[int]) -> tuple[StridedLoop, ...]:
+    """Return the loops over the rows of a matrix product, with strides of x, y and the result.
+
+    The strides of ``y`` lead from matrix to matrix.
+
+    Args:
+        x: Shape of the left factors [..., M, K].
+        y: Shape of the right factors [..., K, N]; the leading axes broadcast.
+    """
+    stack = np.broadcast_shapes(tuple(x[:-2]), tuple(y[:-2]))
+    rows, (depth, columns) = x[-2], y[-2:]
+    x_stack = (s * rows * depth for s in broadcast_strides(x[:-2], stack))
+    y_stack = (s * depth * columns for s in broadcast_strides(y[:-2], stack))
+    shape = (*stack, rows)
+    results = (s * columns for s in row_major(shape))
+    return nest(shape, (*x_stack, depth), (*y_stack, 0), tuple(results))
 
 
 def _even(outer: StridedLoop, extent: int, steps: tuple[int, ...]) -> bool:

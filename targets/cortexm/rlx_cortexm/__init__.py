@@ -1,6 +1,6 @@
 """Target for Arm Cortex-M: C99 that computes the reference's bits.
 
-Level 11.
+Level 11. Public modules: ``parts``.
 """
 
 from rlx_cortexm.options import CortexMOptions

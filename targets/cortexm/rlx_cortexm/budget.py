@@ -71,6 +71,7 @@ def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
     """
     flash, ram = report["constant_bytes"] + report["code_bytes"], report["arena_bytes"]
     ram += report.get("variable_bytes", 0) + _state_bytes(report)
+    constants = report["constant_bytes"]
     problems, limits = [], []
     if ram > chip.block_bytes:
         where = "" if chip.block_bytes == chip.ram_bytes else " with consecutive addresses"
@@ -82,11 +83,12 @@ def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
         problems.append(f"flash: about {flash:,} bytes needed, it has {chip.flash_bytes:,}")
         limits.append(f"--flash {chip.flash_bytes}")
     if problems:
+        hint = f"add {' '.join(limits)}, by which smaller kernels are chosen, or take a larger part"
+        if chip.flash_bytes is not None and constants > chip.flash_bytes:
+            problems[-1] += f"; the constants alone are {constants:,}"
+            hint = "take a larger part, or fewer bits of a weight: --weights 4 of rlx quantize"
         raise DoesNotFitError(
-            "\n  ".join([f"it does not fit {chip.name}", *problems]),
-            where=name,
-            hint=f"add {' '.join(limits)}, by which smaller kernels are chosen, or take a larger"
-            " part",
+            "\n  ".join([f"it does not fit {chip.name}", *problems]), where=name, hint=hint
         )
 
 

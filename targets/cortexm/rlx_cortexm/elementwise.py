@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from rlx.ir import Node
     from rlx.ops.numerics.fixed_point import Rescale
-    from rlx.ops.q import QAdd, QMul, QSquaredDifference
+    from rlx.ops.q import QAdd, QMatmul, QMul, QSquaredDifference
 
 
 def result_constants(
-    rescale: Rescale, bound: int, op: QAdd | QMul | QSquaredDifference
+    rescale: Rescale, bound: int, op: QAdd | QMatmul | QMul | QSquaredDifference
 ) -> dict[str, Hashable]:
     """Return the constants with which templates requantize values up to ``bound`` to int8."""
     chosen = scaling(rescale, bound)

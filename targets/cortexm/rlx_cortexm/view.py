@@ -117,10 +117,10 @@ def _states(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
 
 
 def _time(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
-    """Return the range of milliseconds; empty without a clock."""
+    """Return the range of milliseconds, or what to give for one."""
     values = report.get("milliseconds")
     if values is None:
-        return ()
+        return (ReportFigure("time", None, "", "needs a clock or a part"),)
     time = Milliseconds(**values)
     return (ReportFigure("time", time.range_text, "ms", time.basis),)
 

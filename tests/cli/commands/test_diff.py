@@ -175,6 +175,15 @@ def test_other_targets(diff):
     assert {"name": "target", "before": "cortexm", "after": "fpga", "unit": ""} in found["caller"]
 
 
+def test_architectures_of_an_fpga_have_the_same_layers(diff, folders, digits_model):
+    rlx.emit(digits_model, "fpga", folders / "engine", frames=1, architecture="engine")
+    _, text = diff("fpga", "engine", "--json")
+    found = json.loads(text)
+    assert len(found["layers"]) + found["unchanged"] == 5
+    assert {layer["kind"] for layer in found["layers"]} == {"changed"}
+    assert "softmax" in (folders / "engine" / "README.md").read_text(encoding="utf-8")
+
+
 def test_graphs_of_models(digits_model, capsys):
     assert main(["diff", str(digits_model), str(MNIST), "--exit-code"]) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -5,6 +5,7 @@ import pytest
 from rlx_sim.cycles.instruction import instructions
 from rlx_sim.cycles.memory import Flash
 from rlx_sim.cycles.model import CycleModel, UnknownCodeError
+from rlx_sim.cycles.qemu_trace import read_log
 from rlx_sim.cycles.timings import Bound, timings_of
 from rlx_sim.cycles.trace import Interval, Trace
 from support.messages import raises
@@ -116,4 +117,30 @@ def test_traces_are_read_as_they_are_written(tmp_path):
     )
     assert Trace.read(file) == Trace(
         ((0, 4), (4, 8)), (Interval(((-1, 0, 1), (0, 1, 3)), {4: 2}, {4: 1}),)
+    )
+
+
+def test_traces_are_read_from_the_log_of_qemu():
+    log = """\
+----------------
+IN: main
+0x00000100:  4b17       ldr      r3, [pc, #0x5c]
+0x00000102:  f44f 22e0  mov.w    r2, #0x70000
+
+Trace 0: 0x7f0000000100 [0080044a/00000100/00000150/ff020200] main
+----------------
+IN: platform_counter
+0x00000200:  6818       ldr      r0, [r3]
+0x00000202:  4770       bx       lr
+
+Trace 0: 0x7f0000000200 [0080044a/00000200/00000150/ff020200] platform_counter
+Trace 0: 0x7f0000000100 [0080044a/00000100/00000150/ff020200] main
+Trace 0: 0x7f0000000200 [0080044a/00000200/00000150/ff020200] platform_counter
+"""
+    assert read_log(log.splitlines(), 0x200) == Trace(
+        blocks=((0x100, 6), (0x200, 4)),
+        intervals=(
+            Interval(((-1, 0, 1), (0, 1, 1)), {}, {}),
+            Interval(((1, 0, 1), (0, 1, 1)), {}, {}),
+        ),
     )

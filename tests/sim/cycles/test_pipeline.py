@@ -208,8 +208,12 @@ def test_a_listing_gives_the_same_as_its_instructions():
      108:\taddlt\tr3, #1
      10a:\tpop\t{r4, r5, r6, pc}
      10c:\t.word\t0x12345678
+     110:\tbl\t100 <f>
+     114:\t.word\t0x12345678
+     118:\tbl\t100 <f>
 """
-    found = list(instructions(listing))[1:]
+    found, calls = (list(instructions(listing))[k] for k in (slice(1, 6), slice(6, 8)))
+    assert [one.end for one in calls] == [0x114, 0x11C]
     assert [(one.kind, one.size) for one in found] == [
         ("store-multiple", 2), ("load", 4), ("it", 2), ("alu", 2), ("load-multiple", 2),
     ]  # fmt: skip

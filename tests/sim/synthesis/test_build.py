@@ -214,7 +214,8 @@ def test_folder_of_another_target_is_refused(tmp_path, capsys):
     assert main(["build", str(tmp_path / "c")]) == 6
     assert capsys.readouterr().err == (
         "error[RLX-E060]: nothing installed builds what target 'cortexm' emits\n"
-        "  try: builders: fpga\n"
+        "  try: 'rlx verify' builds and runs it, its README.md says how to build it; builders:"
+        " fpga\n"
     )
 
 

@@ -15,6 +15,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -155,6 +157,12 @@ def product():
     return single(op, IMAGE, IMAGE, result=Y)
 
 
+def matmul(**bounds):
+    rescale = rescale_of(X.scale[0] * X.scale[0] / Y.scale[0])
+    op = QMatmul(x_zero_point=-7, y_zero_point=-7, rescale=rescale, zero_point=12, **bounds)
+    return single(op, (2, 3, 4, 5), (3, 5, 6), result=Y)
+
+
 SINUS = [round(100 * np.sin(code / 20)) for code in range(-128, 128)]
 LEAKY = leaky_relu_table(X.scale[0], -7, 0.123, Y.scale[0], 12)
 ABSOLUTE = [LEAKY[128 + min(max(code, -14 - code), 127)] for code in range(-128, 128)]
@@ -186,6 +194,11 @@ GRAPHS = {
     "convert": converted,
     "dense": lambda: dense((3, 20), (7, 20)),
     "dense-rows": lambda: dense((2, 3, 20), (7, 20), high=40),
+    "l2-norm": lambda: single(
+        QL2Norm(x_zero_point=-7), (3, 20), result=QuantParams.per_tensor(1 / 128, 0)
+    ),
+    "matmul": matmul,
+    "matmul-clamped": lambda: matmul(low=-60, high=70),
     "maximum": lambda: single(QMaximum(), IMAGE, IMAGE),
     "minimum": lambda: single(QMinimum(), IMAGE, (4,)),
     "mean": lambda: mean(False, (1, 2)),

@@ -6,6 +6,7 @@ All nodes are independent: each has inputs and an output of its own.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,10 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QLstmCell,
     QLstmOutput,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -270,6 +273,9 @@ def arithmetic() -> Graph:
     zero_points = {"x_zero_point": 0, "y_zero_point": -5, "zero_point": 1}
     builder.node(QMul(rescale=Rescale.of(0.01), **zero_points), x, y)
     builder.node(QMul(rescale=Rescale.of(3.0), low=-5, **zero_points), x, x)
+    product = QMatmul(rescale=Rescale.of(0.01), **zero_points)
+    builder.node(product, builder.input(2, 3, 4, 5), builder.input(3, 5, 6))
+    builder.node(replace(product, rescale=Rescale.of(3.0), high=90), x, builder.input(2, 5, 1))
     builder.node(QRequantize(x_zero_point=4, rescale=Rescale.of(1.7), zero_point=-9), x)
     builder.node(QClamp(low=-3, high=90), x)
     builder.node(QMaximum(), x, y)
@@ -303,6 +309,8 @@ def reductions() -> Graph:
         multiplier, left_shift, diff_min = softmax_scaling(scale)
         softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
         builder.node(softmax, builder.input(2, 9))
+    builder.node(QL2Norm(x_zero_point=3), builder.input(2, 9))
+    builder.node(QL2Norm(x_zero_point=-128), builder.input(32_000))
     for kind in (QAveragePool2d, QMaxPool2d):
         image = builder.input(2, 5, 6, 3)
         builder.node(kind(window=Window.same((5, 6), (3, 3), (2, 2))), image)

@@ -13,6 +13,8 @@ from rlx.ops.q import (
     QAveragePool2d,
     QClamp,
     QConcat,
+    QL2Norm,
+    QMatmul,
     QMaxPool2d,
     QMean,
     QMul,
@@ -76,6 +78,19 @@ def dense():
     return builder.graph
 
 
+def products():
+    """Return products of computed matrices."""
+    builder = GraphBuilder("products")
+    op = QMatmul(x_zero_point=3, y_zero_point=-2, rescale=Rescale.of(0.001), zero_point=5)
+    shapes = (
+        ((1, 16, 32), (1, 32, 16)), ((4, 12, 8), (4, 8, 12)), ((2, 2, 7, 20), (2, 2, 20, 64)),
+        ((1, 1, 64), (1, 64, 10)), ((5, 3), (3, 40)),
+    )  # fmt: skip
+    for x, y in shapes:
+        builder.node(op, builder.input(*x), builder.input(*y))
+    return builder.graph
+
+
 def reductions_and_moves():
     """Return means, positions, softmax, and ops that move values."""
     builder = GraphBuilder("reductions")
@@ -87,6 +102,8 @@ def reductions_and_moves():
     for classes in (2, 10, 12):
         op = QSoftmax(multiplier=2**30, left_shift=20, diff_min=-100)
         builder.node(op, builder.input(1, classes))
+    for shape in ((1, 128), (4, 10), (1, 512)):
+        builder.node(QL2Norm(x_zero_point=3), builder.input(*shape))
     builder.node(QTranspose(axes=(0, 2, 1)), builder.input(4, 16, 20))
     builder.node(QConcat(axis=1), builder.input(8, 64), builder.input(8, 16))
     builder.node(QPad(before=(0, 1, 1, 0), after=(0, 1, 1, 0), value=3), builder.input(1, 8, 8, 16))
@@ -117,7 +134,9 @@ def resized():
 
 @pytest.mark.qemu
 @pytest.mark.parametrize(
-    "layers", [pools, elementwise, dense, reductions_and_moves, resized], ids=lambda f: f.__name__
+    "layers",
+    [pools, elementwise, dense, products, reductions_and_moves, resized],
+    ids=lambda f: f.__name__,
 )
 def test_every_estimate_is_near_the_count(layers, tmp_path):
     graph = layers()
@@ -133,7 +152,7 @@ def test_every_estimate_is_near_the_count(layers, tmp_path):
 
 
 @pytest.mark.qemu
-@pytest.mark.parametrize("layers", [pools, elementwise, dense], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("layers", [pools, elementwise, dense, products], ids=lambda f: f.__name__)
 def test_estimates_for_a_small_core_are_within_a_factor_of_two(layers, tmp_path):
     graph, options = layers(), {"cpu": "cortex-m0"}
     emission = TARGET.emit(planned(graph, **options), CortexMOptions(prefix="net", **options))

@@ -26,6 +26,7 @@ def test_table_has_no_unknown_keys():
     assert keys == {
         "name", "vendor", "core", "fpu", "clock_mhz", "flash_kib", "ram_kib", "block_kib",
         "ram_note", "wait_states", "read_bits", "cache", "source",
+        "prefetch", "code_cache_bytes", "data_cache_bytes",
     }  # fmt: skip
     assert {key for row in data["board"].values() for key in row} == {"name", "part", "flash_kib"}
 
@@ -145,6 +146,9 @@ def test_memory_of_a_part_is_a_limit():
             {**fitting, "arena_bytes": 128 * KIB + 1, "code_bytes": 24 * KIB + 1},
             ram=None, flash=None, chip=chip,
         )  # fmt: skip
+    with raises(DoesNotFitError):
+        large = {**REPORT, "constant_bytes": 1025 * KIB, "code_bytes": KIB}
+        check_budget("net", large, ram=None, flash=None, chip=chip)
     outside = {**REPORT, "constant_bytes": 1 << 30}
     check_budget("net", outside, ram=None, flash=None, chip=part("rp2040"))
     with pytest.raises(DoesNotFitError, match="it does not fit Raspberry Pi Pico\n  flash: "):

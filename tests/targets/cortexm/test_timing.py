@@ -71,6 +71,9 @@ def test_report_and_manifest():
     plain = TARGET.emit(graph, CortexMOptions())
     assert {"milliseconds", "part"}.isdisjoint(plain.report)
     assert plain.facts.keys() == {"prefix", "cpu"}
+    (_, figures) = TARGET.view(plain.report, CortexMOptions())
+    (line,) = [figure for figure in figures.figures if figure.label == "time"]
+    assert (line.value, line.note) == (None, "needs a clock or a part")
     (_, figures) = TARGET.view(emission.report, options)
     (line,) = [figure for figure in figures.figures if figure.label == "time"]
     assert line.unit == "ms"

@@ -72,7 +72,7 @@ def test_names_that_are_not_there_are_listed(project):
             "    rlx['digits'].on('cortexm', frames=1, tools=('host',)).cycles\n",
         )
     )
-    assert "no model is called 'digit'; rlx_models names: digits" in lines
+    assert "no model is called 'digit'; did you mean 'digits'? rlx_models names: digits" in lines
     assert "no attribute or target 'cortexa'; targets: cortexm, fpga, host" in lines
     assert "has no figure 'cycles'; figures: " in lines
 
@@ -102,6 +102,7 @@ def test_a_wrong_program_has_no_figures(project):
     [
         ("    digits\n", "rlx_models: 'digits' is not 'name = path'"),
         ("    a = b.tflite\n", "rlx_models: model 'a': no file"),
+        ("", "test_it runs for each model, but rlx_models names none; in pytest.ini: rlx_models ="),
         (f"    a = {DIGITS}\n    a = {DIGITS}\n", "rlx_models: two models are called 'a'"),
     ],
 )

@@ -18,6 +18,7 @@ from rlx.ops.q import (
     QArgmax,
     QClamp,
     QConvert,
+    QL2Norm,
     QMaximum,
     QMean,
     QMinimum,
@@ -158,6 +159,13 @@ def export_argmax(call: ExportedNode) -> None:
     (x,) = call.node.operands
     index = call.emit("ArgMax", call.real(x), axis=op.axis % x.type.rank, keepdims=0)
     call.finish_quantized("Cast", index, to=6)
+
+
+@RULES.rule(QL2Norm)
+def export_l2_norm(call: ExportedNode) -> None:
+    """``LpNormalization`` over the last axis."""
+    (x,) = call.node.operands
+    call.finish(call.emit("LpNormalization", call.real(x), axis=-1, p=2))
 
 
 @RULES.rule(QSoftmax)

@@ -19,6 +19,7 @@ from rlx.ops.q import (
     QDense,
     QLstmCell,
     QLstmOutput,
+    QMatmul,
     QMaxPool2d,
     QSvdf,
     QSvdfState,
@@ -62,9 +63,18 @@ def export_dense(call: ExportedNode) -> None:
     call.finish(real, clamp=(op.low, op.high))
 
 
+@RULES.rule(QMatmul)
+def export_matmul(call: ExportedNode) -> None:
+    """``MatMul`` of two computed values."""
+    op = cast("QMatmul", call.op)
+    call.require_factor(op.rescale.real, _products(call))
+    operands = (call.real(v) for v in call.node.operands)
+    call.finish(call.emit("MatMul", *operands), clamp=(op.low, op.high))
+
+
 def _products(call: ExportedNode) -> list[float]:
     """Return the factor of each channel that follows from the scales of a layer."""
-    x, w, _ = call.node.operands
+    x, w = call.node.operands[:2]
     x_scale, scale = call.params(x).scale[0], call.params(call.result).scale[0]
     return [x_scale * s / scale for s in call.params(w).scale]
 

@@ -19,6 +19,7 @@ from rlx.ops.q import (
     QArgmax,
     QClamp,
     QConvert,
+    QL2Norm,
     QMaximum,
     QMean,
     QMinimum,
@@ -189,6 +190,15 @@ def export_argmax(call: ExportedNode) -> None:
     (x,) = call.node.operands
     axis = call.integers("axis", [op.axis % x.type.rank])
     call.finish("ARG_MAX", call.tensor(x), axis, version=2, output_type=int(TensorType.INT32))
+
+
+@RULES.rule(QL2Norm)
+def export_l2_norm(call: ExportedNode) -> None:
+    """``L2_NORMALIZATION``."""
+    op = cast("QL2Norm", call.op)
+    (x,) = call.node.operands
+    call.scale(x, op.x_zero_point)
+    call.finish("L2_NORMALIZATION", call.tensor(x), version=2)
 
 
 @RULES.rule(QSoftmax)

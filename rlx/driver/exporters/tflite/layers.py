@@ -20,12 +20,13 @@ from rlx.ops.q import (
     QDense,
     QLstmCell,
     QLstmOutput,
+    QMatmul,
     QMaxPool2d,
     QSvdf,
     QSvdfState,
     Window,
 )
-from rlx.ops.rescale import linear_rescale
+from rlx.ops.rescale import linear_rescale, rescale_of
 
 if TYPE_CHECKING:
     from rlx.driver.exporters.tflite.call import ExportedNode
@@ -74,6 +75,17 @@ def export_dense(call: ExportedNode) -> None:
         clamp=(op.low, op.high),
         keep_num_dims=x.type.rank > 2,
     )
+
+
+@RULES.rule(QMatmul)
+def export_matmul(call: ExportedNode) -> None:
+    """``BATCH_MATMUL``."""
+    op = cast("QMatmul", call.op)
+    x, y = call.node.operands
+    product = call.scale(x, op.x_zero_point) * call.scale(y, op.y_zero_point)
+    call.require_rescale(op.rescale, rescale_of(product / call.scale(call.result, op.zero_point)))
+    operands = call.tensor(x), call.tensor(y)
+    call.finish_plain("BATCH_MATMUL", *operands, version=2, clamp=(op.low, op.high))
 
 
 def _require_layer(

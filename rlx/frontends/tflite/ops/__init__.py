@@ -17,6 +17,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     recurrent,
     reduce,
     resize,
+    running_sum,
     selections,
     shape,
     slices,

@@ -131,6 +131,23 @@ def import_relu6(call: Call) -> None:
     call.finish(QClamp(low=low, high=high), call.value(0))
 
 
+@importer("RELU_N1_TO_1", "RELU_0_TO_1")
+def import_unit_relu(call: Call) -> None:
+    """``RELU_N1_TO_1`` and ``RELU_0_TO_1``: the bits of LiteRT; TFLM lacks both."""
+    call.arity(1)
+    x, result = call.quant(0), call.result_quant
+    lower = -1.0 if call.operator.name == "RELU_N1_TO_1" else 0.0
+    low, high = quantization.activation_bounds(lower, 1.0, result.real, result.zero_point, DType.I8)
+    op = QRequantize(
+        x_zero_point=x.zero_point,
+        rescale=rescale_of(call.factor(x, over=result)),
+        zero_point=result.zero_point,
+        low=low,
+        high=high,
+    )
+    call.finish(op, call.value(0))
+
+
 @real_importer("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
 def import_real_relu(call: Call) -> None:
     """``RELU`` and the clamps on float32."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.reals import require_float
 from rlx.frontends.tflite.ops.tensors import is_near, quant_of, require_type
 from rlx.frontends.tflite.schema import TensorType
+from rlx.ir import DType
 from rlx.ops.nn import NnPrelu
-from rlx.ops.q import QMaximum, QMinimum, QPrelu, QTable
+from rlx.ops.q import QMaximum, QMinimum, QPrelu, QReshape, QSub, QTable
 from rlx.ops.real import (
     Comparison,
+    RealCast,
     RealCompare,
     RealMaximum,
     RealMinimum,
@@ -26,10 +28,27 @@ from rlx.ops.real import (
 from rlx.support.errors import ModelWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import numpy.typing as npt
 
     from rlx.frontends.tflite.file import Tensor
     from rlx.frontends.tflite.ops.call import Call
+    from rlx.ir import Value
+
+
+_FRACTION_BITS: Final = 8
+"""Fraction bits of values that are compared."""
+
+_RELATIONS: Final[Mapping[str, Callable[[int], bool]]] = {
+    "EQUAL": lambda sign: sign == 0,
+    "NOT_EQUAL": lambda sign: sign != 0,
+    "LESS": lambda sign: sign < 0,
+    "LESS_EQUAL": lambda sign: sign <= 0,
+    "GREATER": lambda sign: sign > 0,
+    "GREATER_EQUAL": lambda sign: sign >= 0,
+}
+"""For each relation whether it holds, by the sign of the difference of both values."""
 
 
 @importer("MAXIMUM")
@@ -47,17 +66,22 @@ def import_minimum(call: Call) -> None:
 def _extreme(call: Call, op: QMaximum | QMinimum) -> None:
     """Append a comparison; the interpreters ignore the quantization of int8 values."""
     call.arity(2)
+    call.finish(op, *_same_integers(call, 0, 1))
+
+
+def _same_integers(call: Call, *indices: int) -> tuple[Value, ...]:
+    """Return int8 inputs with the output's quantization, with a warning if theirs differ."""
     result = call.result_quant.params
-    if all(is_near(call.quant(place).params, result) for place in (0, 1)):
-        call.finish(op, call.shared(0), call.shared(1))
-        return
+    if all(is_near(call.quant(index).params, result) for index in indices):
+        quant = call.value(indices[0]).type.quant
+        return tuple(call.restated(call.value(index), quant) for index in indices)
     warnings.warn(
         f"{call.scope.model.source}: {call.operator.label}: its inputs and its output differ in "
         "scale or zero point, which TensorFlow Lite Micro and LiteRT ignore; imported the same way",
         ModelWarning,
         stacklevel=2,
     )
-    call.finish(op, *(call.emit(_SAME_INTEGERS, call.value(n), quant=result) for n in (0, 1)))
+    return tuple(call.emit(_SAME_INTEGERS, call.value(n), quant=result) for n in indices)
 
 
 _SAME_INTEGERS = QTable(table=tuple(range(-128, 128)), function="integers")
@@ -102,8 +126,40 @@ def import_real_prelu(call: Call) -> None:
     call.finish(NnPrelu(), call.value(0), call.value(1))
 
 
-@real_importer("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
+@importer(*_RELATIONS)
 def import_relation(call: Call) -> None:
+    """Relations of two tensors, each scaled to its real values with 8 fraction bits, to bool.
+
+    Source: tflite-micro ``comparisons.cc``.
+    """
+    call.arity(2)
+    require_type(call.output, TensorType.BOOL)
+    x, y = call.quant(0), call.quant(1)
+    if max(x.real, y.real) >= 1:
+        raise UnsupportedError(
+            f"has the scales {x.real!r} and {y.real!r}, expected scales below 1, at which "
+            "TensorFlow Lite Micro and LiteRT stop",
+            hint="compare smaller values, or their difference with 0, in the model",
+        )
+    difference = QSub(
+        x_zero_point=x.zero_point,
+        y_zero_point=y.zero_point,
+        x_rescale=rescale_of(x.real),
+        y_rescale=rescale_of(y.real),
+        left_shift=_FRACTION_BITS,
+        rescale=rescale_of(1.0),
+        zero_point=0,
+        low=-1,
+        high=1,
+    )
+    sign = call.emit(difference, call.value(0), call.value(1))
+    holds = [int(_RELATIONS[call.operator.name](s)) for s in range(-128, 128)]
+    op = QTable(table=tuple(holds), function=call.operator.name.lower())
+    call.bind(call.emit(RealCast(dtype=DType.BOOL), call.emit(op, sign)))
+
+
+@real_importer(*_RELATIONS)
+def import_real_relation(call: Call) -> None:
     """Relations of unquantized values, to bool."""
     call.arity(2)
     relation = Comparison(call.operator.name.lower())
@@ -130,15 +186,58 @@ def import_logical_not(call: Call) -> None:
     call.finish(RealCompare(relation=Comparison.EQUAL), call.value(0), no)
 
 
-@real_importer("SELECT", "SELECT_V2")
+@importer("SELECT", "SELECT_V2")
 def import_select(call: Call) -> None:
     """``SELECT`` and ``SELECT_V2``; a vector of booleans in the former chooses slices."""
     call.arity(3)
+    flags = _flags(call, 0)
+    slices = _slices(call)
+    if slices is not None:
+        flags = call.emit(QReshape(shape=slices), flags)
+    x, y = _same_integers(call, 1, 2)
+    # A bound of 127 leaves a value as it is, and one of -128 replaces it by the minimum.
+    bounds = (_bound(127, -128, "where"), _bound(-128, 127, "where not"))
+    bounded = [
+        call.emit(QMinimum(), value, call.emit(bound, flags, quant=x.type.quant))
+        for value, bound in zip((x, y), bounds, strict=True)
+    ]
+    call.finish(QMaximum(), *bounded)
+
+
+def _bound(otherwise: int, at_zero: int, function: str) -> QTable:
+    """Return the table of a bound for flags: one at 0, another one elsewhere."""
+    table = tuple(at_zero if flag == 0 else otherwise for flag in range(-128, 128))
+    return QTable(table=table, function=function)
+
+
+def _flags(call: Call, index: int) -> Value:
+    """Return booleans as int8, 0 or 1."""
+    tensor = call.input(index)
+    require_type(tensor, TensorType.BOOL)
+    if tensor.data is not None:
+        return call.scope.graph.constant(tensor.array().astype(np.int8), origin=call.origin)
+    value = call.scope.real(tensor)
+    node = value.node
+    if isinstance(node.op, RealCast) and node.operands[0].type.dtype is DType.I8:
+        return node.operands[0]
+    return call.emit(RealCast(dtype=DType.I8), value)
+
+
+def _slices(call: Call) -> tuple[int, ...] | None:
+    """Return the shape in which the condition of ``SELECT`` chooses slices, None for its own."""
     condition, x = call.input(0), call.input(1)
-    require_type(condition, TensorType.BOOL)
-    value = call.value(0)
     if call.operator.name == "SELECT" and len(condition.shape) == 1 < len(x.shape):
-        slices = (*condition.shape, *(1,) * (len(x.shape) - 1))
+        return (*condition.shape, *(1,) * (len(x.shape) - 1))
+    return None
+
+
+@real_importer("SELECT", "SELECT_V2")
+def import_real_select(call: Call) -> None:
+    """``SELECT`` and ``SELECT_V2``; a vector of booleans in the former chooses slices."""
+    call.arity(3)
+    require_type(call.input(0), TensorType.BOOL)
+    value, slices = call.value(0), _slices(call)
+    if slices is not None:
         value = call.emit(RealReshape(shape=slices), value)
     call.finish(RealWhere(), value, call.value(1), call.value(2))
 

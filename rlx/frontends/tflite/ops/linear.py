@@ -1,7 +1,4 @@
-"""Dense layers.
-
-Tests: tests/unit/frontends/tflite/ops/test_conv.py
-"""
+"""Dense layers and matrix products."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.quantization import rounded_rescale
+from rlx.frontends.quantization import check_accumulator, rescale_of, rounded_rescale
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.parts import (
@@ -32,9 +29,11 @@ from rlx.frontends.tflite.ops.reals import (
 )
 from rlx.frontends.tflite.ops.wide import wide_constants, widened
 from rlx.frontends.tflite.schema import TensorType
-from rlx.ops.checks import accumulator_bound
+from rlx.ir import QuantParams
+from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
 from rlx.ops.nn import NnLinear
-from rlx.ops.q import QDense, QReshape
+from rlx.ops.numerics.products import magnitudes
+from rlx.ops.q import QDense, QMatmul, QReshape, QTranspose
 from rlx.ops.real import RealMatmul, RealReshape, RealTranspose
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from rlx.frontends.tflite.file import Tensor
     from rlx.frontends.tflite.ops.call import Call
+    from rlx.ir import Value
 
 
 @importer("FULLY_CONNECTED")
@@ -134,20 +134,70 @@ def _result_shape(call: Call, outputs: int) -> tuple[int, ...]:
     return call.shaped((math.prod(given) // length, outputs)).shape
 
 
-@real_importer("BATCH_MATMUL")
+@importer("BATCH_MATMUL")
 def import_batch_matmul(call: Call) -> None:
+    """``BATCH_MATMUL`` of two tensors, of which either may be stored transposed."""
+    call.arity(2)
+    x, y, result = call.quant(0), call.quant(1), call.result_quant
+    rescale = rescale_of(call.factor(x, y, over=result))
+    weights = _dense_weights(call)
+    if weights is not None:
+        bias = np.zeros(len(weights), np.int32)
+        check_accumulator(magnitudes(weights), bias, x.zero_point)
+        params = QuantParams.per_tensor(y.real)
+        op = QDense(x_zero_point=x.zero_point, rescale=rescale, zero_point=result.zero_point)
+        constants = (
+            call.scope.constant(call.input(1), weights, params),
+            bias_constant(call, 2, bias),
+        )
+        call.finish(op, _matrix(call, 0), *constants)
+        return
+    product = QMatmul(
+        x_zero_point=x.zero_point,
+        y_zero_point=y.zero_point,
+        rescale=rescale,
+        zero_point=result.zero_point,
+    )
+    left, right = _matrix(call, 0), _matrix(call, 1)
+    depth = left.type.static_shape[-1]
+    if depth * product.product_bound > ACCUMULATOR_MAX:
+        raise UnsupportedError(
+            f"a sum of {depth} products of these zero points may not fit 32 bits",
+            hint="multiply parts of the matrices, and add the results",
+        )
+    call.finish(product, left, right)
+
+
+def _dense_weights(call: Call) -> npt.NDArray[np.int8] | None:
+    """Return the right factor as weights of a dense layer, None where it cannot be one."""
+    tensor = call.input(1)
+    rank = len(tensor.shape)
+    if tensor.data is None or not 2 <= rank <= len(call.input(0).shape):
+        return None
+    if math.prod(tensor.shape[:-2]) != 1:
+        return None
+    matrix = tensor.array().reshape(tensor.shape[-2:]).astype(np.int16)
+    distances = matrix - call.quant(1).zero_point
+    narrow = distances.astype(np.int8)
+    if not np.array_equal(narrow, distances):
+        return None
+    return narrow if call.options["adj_y"] else np.ascontiguousarray(narrow.T)
+
+
+def _matrix(call: Call, index: int) -> Value:
+    """Return a factor of ``BATCH_MATMUL``, transposed where the option says so."""
+    value, rank = call.value(index), len(call.input(index).shape)
+    if rank < 2:
+        raise MalformedError(f"{call.input(index).label} has {rank} dimensions, expected 2 or more")
+    if not call.options[("adj_x", "adj_y")[index]]:
+        return value
+    axes = (*range(rank - 2), rank - 1, rank - 2)
+    return call.emit(RealTranspose(axes=axes) if call.is_real else QTranspose(axes=axes), value)
+
+
+@real_importer("BATCH_MATMUL")
+def import_real_batch_matmul(call: Call) -> None:
     """``BATCH_MATMUL`` on float32; either matrix may be stored transposed."""
     call.arity(2)
     require_float(*call.inputs, call.output)
-    operands = []
-    for index, option in enumerate(("adj_x", "adj_y")):
-        value, rank = call.value(index), len(call.input(index).shape)
-        if rank < 2:
-            raise MalformedError(
-                f"{call.input(index).label} has {rank} dimensions, expected 2 or more"
-            )
-        if call.options[option]:
-            axes = (*range(rank - 2), rank - 1, rank - 2)
-            value = call.emit(RealTranspose(axes=axes), value)
-        operands.append(value)
-    call.finish(RealMatmul(), *operands)
+    call.finish(RealMatmul(), _matrix(call, 0), _matrix(call, 1))

@@ -111,7 +111,7 @@ def import_arg(call: Call) -> None:
     """``ARG_MAX`` and ``ARG_MIN`` along a constant axis, to int32; of equal values the first."""
     call.arity(2)
     require_type(call.output, TensorType.INT32)
-    axis, value = _axis(call), call.value(0)
+    axis, value = only_axis(call), call.value(0)
     call.quant(0)
     _drop_ones(call, axis)
     if call.operator.name == "ARG_MIN":
@@ -125,7 +125,7 @@ def import_real_arg(call: Call) -> None:
     call.arity(2)
     require_type(call.output, TensorType.INT32, TensorType.INT64)
     make = RealArgmax if call.operator.name == "ARG_MAX" else RealArgmin
-    axis = _axis(call)
+    axis = only_axis(call)
     _drop_ones(call, axis)
     extremum_index = call.emit(make(axis=axis), call.value(0))
     if call.output.type is TensorType.INT64:
@@ -141,7 +141,7 @@ def _drop_ones(call: Call, axis: int) -> None:
         call.scope.tensors[tensor.index] = replace(tensor, shape=reduced)
 
 
-def _axis(call: Call) -> int:
+def only_axis(call: Call) -> int:
     """Return the only axis that input 1 names."""
     axes = call.integers(1)
     if len(axes) != 1:
@@ -150,10 +150,10 @@ def _axis(call: Call) -> int:
 
 
 @real_importer("CUMSUM")
-def import_cumsum(call: Call) -> None:
+def import_real_cumsum(call: Call) -> None:
     """``CUMSUM`` along a constant axis, from either end."""
     call.arity(2)
-    axis, x = _axis(call), call.value(0)
+    axis, x = only_axis(call), call.value(0)
     turn = RealReverse(axes=(axis,))
     if call.options["reverse"]:
         x = call.emit(turn, x)

@@ -14,6 +14,8 @@ KERNELS.refuse(
     q.QConvert,
     q.QLstmCell,
     q.QLstmOutput,
+    q.QL2Norm,
+    q.QMatmul,
     q.QMaxPool2d,
     q.QMaximum,
     q.QMean,

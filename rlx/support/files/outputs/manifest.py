@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.support.errors import OutputError
+from rlx.support.files.missing import similar_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -163,6 +164,8 @@ def holds(path: Path, entry: FileEntry) -> bool:
 def _load(folder: Path) -> dict[str, Any]:
     """Return the raw manifest of a folder that rlx wrote."""
     where = str(folder / MANIFEST)
+    if not folder.exists():
+        raise OutputError(f"no folder {str(folder)!r}", hint=similar_name(folder, _OURS))
     try:
         with (folder / MANIFEST).open("rb") as file:
             content = file.read(MAX_MANIFEST_BYTES + 1)

@@ -22,8 +22,10 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QLstmCell,
     QLstmOutput,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -71,7 +73,9 @@ from rlx_cortexm.kernels.depthwise_mve.tactic import DEPTHWISE_MVE
 from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
+from rlx_cortexm.kernels.l2_norm.tactic import L2_NORM
 from rlx_cortexm.kernels.lstm.tactic import LSTM
+from rlx_cortexm.kernels.matmul.tactic import MATMUL
 from rlx_cortexm.kernels.mean.tactic import MEAN
 from rlx_cortexm.kernels.mul.tactic import MUL
 from rlx_cortexm.kernels.pool2d.tactic import AVERAGE_POOL, LANES_POOL, MAX_POOL
@@ -117,6 +121,8 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
             CONV2D,
         ),
         QDense: (DENSE_MVE, TERNARY, QUADS, DENSE),
+        QL2Norm: (L2_NORM,),
+        QMatmul: (MATMUL,),
         QAveragePool2d: (POOL_MVE, LANES_POOL, AVERAGE_POOL),
         QMaxPool2d: (POOL_MVE, MAX_POOL),
         QMean: (MEAN,),

@@ -50,6 +50,9 @@ class CortexPart:
         wait_states: Cycles by which a read of the flash is delayed at the maximum clock, or None.
         read_bits: Width of such a read.
         cache: Caches between flash and core, possibly empty.
+        prefetch: Whether the next read begins while the core executes what the last one returned.
+        code_cache_bytes: Size of a cache of code, which may hold constants too; 0 without.
+        data_cache_bytes: Size of a cache of constants; 0 without.
         source: Documents with these figures.
     """
 
@@ -68,6 +71,9 @@ class CortexPart:
     cache: str
     source: str
     chip: str = ""
+    prefetch: bool = False
+    code_cache_bytes: int = 0
+    data_cache_bytes: int = 0
 
     @property
     def summary(self) -> str:
@@ -169,6 +175,9 @@ def _part(key: str, row: Mapping[str, Any]) -> CortexPart:
         wait_states=row.get("wait_states"),
         read_bits=row.get("read_bits", 32),
         cache=row.get("cache", ""),
+        prefetch=row.get("prefetch", False),
+        code_cache_bytes=row.get("code_cache_bytes", 0),
+        data_cache_bytes=row.get("data_cache_bytes", 0),
     )
 
 

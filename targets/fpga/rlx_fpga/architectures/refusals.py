@@ -17,9 +17,17 @@ INT8_INPUT: Final = (
 )
 """Hint for an input that no stream can carry."""
 
+NO_ROOTS: Final = (
+    "no cell divides by the root of a sum; end the core before the layer, and normalize its "
+    "output on the processor"
+)
 NO_SQUARES: Final = (
     "no cell squares the difference of two computed tensors; run that part on a Cortex-M, or use a "
     "difference and a product in the model"
+)
+NO_PRODUCTS: Final = (
+    "no cell multiplies two computed matrices; run that part on a Cortex-M, or use dense layers in "
+    "place of attention in the model"
 )
 NO_INT16: Final = (
     "its state is int16, and values in the core are int8; run it on a Cortex-M, or convert an SVDF "

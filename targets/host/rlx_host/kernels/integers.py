@@ -16,6 +16,8 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
+    QMatmul,
     QMaximum,
     QMaxPool2d,
     QMean,
@@ -39,8 +41,10 @@ from rlx.ops.q import (
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx_host.kernels.argmax.rule import argmax
 from rlx_host.kernels.copy.rule import concat, pad, reshape, slice_, transpose
+from rlx_host.kernels.l2_norm.rule import l2_norm
 from rlx_host.kernels.linear.rule import conv2d, dense
 from rlx_host.kernels.lookup.rule import lookup, lookup_by_channel
+from rlx_host.kernels.matmul.rule import matmul
 from rlx_host.kernels.mean.rule import mean
 from rlx_host.kernels.pairs.rule import pairs
 from rlx_host.kernels.pool2d.rule import pool2d
@@ -65,6 +69,8 @@ INTEGER_RULES: Final[Mapping[type[Op], Rule]] = {
     QConv2d: conv2d,
     QConvert: lookup,
     QDense: dense,
+    QL2Norm: l2_norm,
+    QMatmul: matmul,
     QMaximum: pairs,
     QMaxPool2d: pool2d,
     QMean: mean,

@@ -11,6 +11,7 @@ import numpy as np
 
 from rlx.ops import q
 from rlx_wgpu.layout import WORD
+from rlx_wgpu.lowerings.indexing import coordinates, offset, row_major
 from rlx_wgpu.lowerings.scaling import clamped, define_rescale
 from rlx_wgpu.rules import RULES, held
 
@@ -32,6 +33,36 @@ def dense(node: Node, writer: Writer) -> None:
     """Write a dense layer: a convolution of images of one pixel."""
     channels = node.operands[0].type.static_shape[-1]
     _write_products(node, writer, q.Window((1, 1)), (1, 1, channels), 1)
+
+
+@RULES.rule(q.QMatmul)
+def matmul(node: Node, writer: Writer) -> None:
+    """Write a product of two computed matrices: each element is a sum."""
+    op = node.op
+    assert isinstance(op, q.QMatmul)
+    kernel, result = writer.kernel(), node.result.type.static_shape
+    begins = []
+    for name, value in zip("xy", node.operands, strict=True):
+        kernel.operand(name, value)
+        shape = value.type.static_shape
+        # The axis that is summed over has no coordinate in the result.
+        summed = len(shape) - (1 if name == "x" else 2)
+        strides = [
+            0 if n == 1 or a == summed else s
+            for a, (n, s) in enumerate(zip(shape, row_major(shape), strict=True))
+        ]
+        begins.append(offset(coordinates(result)[len(result) - len(shape) :], strides))
+    depth, columns = node.operands[1].type.static_shape[-2:]
+    define_rescale(kernel, "rescale", op.rescale)
+    element = f"""\
+  let row = {begins[0]};
+  let column = {begins[1]};
+  var sum = 0;
+  for (var k = 0u; k < {depth}u; k++) {{
+    sum += (x(row + k) - ({op.x_zero_point})) * (y(column + k * {columns}u) - ({op.y_zero_point}));
+  }}
+  return {clamped("rescale(sum, 0u)", op.zero_point, op.low, op.high)};"""
+    writer.write_result(kernel, node, element)
 
 
 def _write_products(

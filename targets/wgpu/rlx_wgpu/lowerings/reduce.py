@@ -77,6 +77,26 @@ def _reduced_offset(shape: Sequence[int], axes: Sequence[int]) -> str:
     return offset(coordinates([shape[a] for a in axes], "k"), [strides[a] for a in axes])
 
 
+@RULES.rule(q.QL2Norm)
+def l2_norm(node: Node, writer: Writer) -> None:
+    """Write vectors divided by their lengths: two numbers for each, then the elements."""
+    op = node.op
+    assert isinstance(op, q.QL2Norm)
+    (x,) = node.operands
+    columns = x.type.static_shape[-1]
+    count = 2 * math.prod(x.type.static_shape[:-1])
+    numbers = replace(writer.layout.scratch(count), size=count)
+    for template in ("l2_norm_rows", "l2_norm"):
+        kernel = writer.kernel()
+        kernel.scales = True
+        kernel.operand("x", x)
+        kernel.read("number", numbers)
+        constants = {"columns": columns, "zero_point": op.x_zero_point}
+        element = kernel.render(f"{template}.wgsl.j2", **constants)
+        slot = numbers if template == "l2_norm_rows" else writer.layout.of(node.result)
+        writer.write(kernel, slot, element)
+
+
 @RULES.rule(q.QSoftmax)
 def softmax(node: Node, writer: Writer) -> None:
     """Write the softmax over the last axis: two numbers for each row, then the elements."""

@@ -188,6 +188,35 @@ def softmax(node: Node, trace: Trace, x: Traced) -> Traced:
     return to_int8(divide_by_power(product, bits + 31 - 8), -128, -128, 127)
 
 
+@RULES.rule(q.QL2Norm)
+def l2_norm(node: Node, trace: Trace, x: Traced) -> Traced:
+    """Lower vectors divided by their lengths."""
+    del trace
+    op = node.op
+    assert isinstance(op, q.QL2Norm)
+    centred = x.astype(jnp.int64) - op.x_zero_point
+    multiplier, shift = _inverse_root(jnp.sum(centred * centred, axis=-1, keepdims=True))
+    # The scale 1/128 leaves 7 fraction bits.
+    left, right = jnp.maximum(shift + 7, 0), jnp.maximum(-shift - 7, 0)
+    return to_int8(divide_by_power(high_multiply(centred << left, multiplier), right), 0, -128, 127)
+
+
+def _inverse_root(x: Traced) -> tuple[Traced, Traced]:
+    """Return ``(multiplier, shift)`` with ``1 / sqrt(x) ~ multiplier * 2^(shift - 31)``."""
+    is_large = x >= 1 << 29
+    reduced = jnp.maximum(jnp.where(is_large, x >> 2, x), 1)
+    pairs = (lax.clz(reduced.astype(jnp.int32)).astype(jnp.int64) - 1) // 2 - 1
+    number = (reduced << 2 * pairs) >> 1
+    half = (number + 1) >> 1
+    estimate = jnp.full_like(x, 1 << 28)
+    for _ in range(5):
+        cube = high_multiply(high_multiply(estimate, estimate), estimate) << 6
+        estimate = (high_multiply(estimate, 3 << 27) - high_multiply(half, cube)) << 3
+    left = pairs - 11 - is_large
+    multiplier = high_multiply(estimate, 1518500250) << jnp.maximum(left, 0)
+    return jnp.where(x <= 1, INT32_MAX, multiplier), jnp.where(x <= 1, 0, jnp.minimum(left, 0))
+
+
 def _reciprocal(x: Traced) -> tuple[Traced, Traced]:
     """Return ``(scale, bits)`` with ``1 / x ~ scale / 2^bits``, for sums of exponentials."""
     headroom = lax.clz(x.astype(jnp.int32)).astype(jnp.int64)

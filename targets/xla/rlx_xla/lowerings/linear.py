@@ -146,6 +146,17 @@ def conv(node: Node, trace: Trace, x: Traced, w: Traced, bias: Traced) -> Traced
     return to_int8(rescaled(op.rescale, sums), op.zero_point, op.low, op.high)
 
 
+@RULES.rule(q.QMatmul)
+def quantized_matmul(node: Node, trace: Trace, x: Traced, y: Traced) -> Traced:
+    """Lower a product of two computed matrices on integers."""
+    del trace
+    op = node.op
+    assert isinstance(op, q.QMatmul)
+    centred = x.astype(jnp.int32) - op.x_zero_point, y.astype(jnp.int32) - op.y_zero_point
+    sums = jnp.matmul(*centred)
+    return to_int8(rescaled(op.rescale, sums), op.zero_point, op.low, op.high)
+
+
 @RULES.rule(q.QDense)
 def dense(node: Node, trace: Trace, x: Traced, w: Traced, bias: Traced) -> Traced:
     """Lower a dense layer on integers."""

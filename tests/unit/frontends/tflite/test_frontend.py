@@ -87,7 +87,7 @@ def test_no_more_than_forty_operators_are_listed() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["FLOOR_DIV", "BATCH_MATMUL"],
+    ["FLOOR_DIV"],
 )
 def test_what_is_imported_on_float32_alone_names_the_way(
     code: str,

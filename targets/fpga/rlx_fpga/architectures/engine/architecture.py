@@ -47,7 +47,7 @@ class TimeMultiplexed(Ruled):
             inputs=tuple(CorePort(member=name, value=v, lanes=1) for name, v in inputs),
             outputs=tuple(CorePort(member=name, value=v, lanes=1) for name, v in outputs),
             graph=graph,
-            nodes=tuple(one.node for one in engine.code.instructions),
+            nodes=tuple(engine.code.layers),
             report=report_of(engine, options),
             weights=_weights(engine.code),
         )

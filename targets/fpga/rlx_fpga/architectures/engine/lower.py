@@ -10,7 +10,6 @@ import numpy as np
 
 from rlx.ir import DType, Graph, RuleTable, target_hint
 from rlx.ir.graph import copy_node
-from rlx.ir.layer_names import layer_names
 from rlx.memory import plan_memory
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
@@ -22,8 +21,10 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QLstmCell,
     QLstmOutput,
+    QMatmul,
     QMaxPool2d,
     QMean,
     QMul,
@@ -59,6 +60,8 @@ from rlx_fpga.architectures.refusals import (
     INT8_INPUT,
     NEAREST,
     NO_INT16,
+    NO_PRODUCTS,
+    NO_ROOTS,
     NO_SQUARES,
     ONLY_INT8,
 )
@@ -76,6 +79,8 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
@@ -218,7 +223,6 @@ class Assembler:
         # in place.
         self.plan = plan_memory(graph, alignment=1, ports_inside=True)
         self.places = {place.value: place.offset for place in self.plan.placements}
-        self.names = layer_names(graph)
         self.program.memory = self.plan.arena_bytes
         self.program.one_port = two_ports is not None and self.plan.arena_bytes > two_ports
         self.program.span = 1 << max(1, (self.plan.arena_bytes - 1).bit_length())
@@ -256,11 +260,6 @@ class Assembler:
             and self.graph.outputs.count(value) == 1 and _along_last_axis(value.node)
         }  # fmt: skip
 
-    def _name(self, node: Node) -> str:
-        """Return the name of the next instruction: its layer's, numbered if it has several."""
-        count = sum(one.node is node for one in self.program.instructions)
-        return f"{self.names[node]}.{count + 1}" if count else self.names[node]
-
     def append(
         self, node: Node, reads: Reads, scales: Sequence[Scale], *,
         weights: Integers | None = None, tables: Sequence[Sequence[int]] = (),
@@ -280,7 +279,6 @@ class Assembler:
         )  # fmt: skip
         program.instructions.append(
             Instruction(
-                name=self._name(node),
                 node=node,
                 mode=reads.mode,
                 loops=masked,

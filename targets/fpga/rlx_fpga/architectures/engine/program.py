@@ -91,7 +91,6 @@ class Instruction:
     """One op.
 
     Attributes:
-        name: For the report.
         node: The op.
         mode: Operation of the array.
         loops: Loops over the values that it reads.
@@ -114,7 +113,6 @@ class Instruction:
         rounding: Rounding of the scaled sums.
     """
 
-    name: str
     node: Node
     mode: Mode
     loops: Loops
@@ -210,7 +208,21 @@ class EngineProgram:
     @property
     def store_cycles(self) -> int:
         """Cycles of the outputs: one value in each, and one at the end of each output."""
-        return sum(value.type.size + 1 for value in self.stored)
+        return sum(map(_store_cycles, self.stored))
+
+    @property
+    def layers(self) -> dict[Node, int]:
+        """Cycles of each layer in the order in which they run.
+
+        Those of an op that is done on its way out are the cycles of its output.
+        """
+        cycles: dict[Node, int] = {}
+        for one in self.instructions:
+            cycles[one.node] = cycles.get(one.node, 0) + self.cycles(one)
+        for finish, value in zip(self.finishes, self.stored, strict=True):
+            if finish is not None:
+                cycles[finish] = _store_cycles(value)
+        return cycles
 
     @cached_property
     def constants(self) -> Fields:
@@ -256,3 +268,8 @@ class EngineProgram:
         """Initiation interval; frames do not overlap."""
         run = sum(self.cycles(one) for one in self.instructions)
         return self.load_cycles + START + run + self.store_cycles
+
+
+def _store_cycles(value: Value) -> int:
+    """Return the cycles of an output that is stored as ``value``."""
+    return value.type.size + 1

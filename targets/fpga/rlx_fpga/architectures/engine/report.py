@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
-from rlx.ir.layer_names import origins_of
+from rlx.ir.layer_names import layer_names, origins_of
 from rlx.support.text.tables import Column, Table, share_text
 from rlx_fpga.architectures.engine.program import Feed
 from rlx_fpga.report import device_report, places_text
@@ -14,7 +14,9 @@ from rlx_fpga.view import layers_table, plain_op, total
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rlx.ir import Node
     from rlx_fpga.architectures.engine.design import Engine
+    from rlx_fpga.architectures.engine.program import EngineProgram
     from rlx_fpga.options import FpgaOptions
 
 
@@ -26,25 +28,14 @@ def report_of(design: Engine, options: FpgaOptions) -> dict[str, Any]:
     """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
 
     A layer has ``name``, ``op``, ``macs`` of a frame, ``lanes`` in use, its own ``cycles`` (layers
-    run one after the other) and ``memory_bits`` (0: memories are shared). ``weights`` is the way in
+    run one after the other) and ``memory_bits`` (0: memories are shared). An op that is computed on
+    the way out, as softmax is, has no lanes and the cycles of its output. ``weights`` is the way in
     which weights are loaded, if not with the bitstream, ``spram`` the number of SPRAMs, if any.
     ``busy`` is the share of the initiation interval in which the lanes multiply. The other entries
     are those of ``rlx_fpga.report.device_report``.
     """
     code = design.code
-    rows: list[dict[str, Any]] = [
-        {
-            "name": one.name,
-            "op": one.node.op.name,
-            "origins": list(origins_of(one.node)),
-            "macs": node_macs(one.node),
-            "lanes": one.lanes,
-            "cycles": code.cycles(one),
-            "multipliers": 0,
-            "memory_bits": 0,
-        }
-        for one in code.instructions
-    ]
+    rows = _rows(code)
     macs = sum(row["macs"] for row in rows)
     memories = {
         "activation_bits": 8 * code.memory,
@@ -57,7 +48,9 @@ def report_of(design: Engine, options: FpgaOptions) -> dict[str, Any]:
         "pipelined": False,
         "layers": rows,
         "columns": list(COLUMNS),
-        "sources": {one.name: places_text(one.node) for one in code.instructions},
+        "sources": {
+            row["name"]: places_text(node) for row, node in zip(rows, code.layers, strict=True)
+        },
         "interval": code.interval,
         "slowest": max(rows, key=lambda row: row["cycles"])["name"],
         "lanes": code.lanes,
@@ -69,6 +62,28 @@ def report_of(design: Engine, options: FpgaOptions) -> dict[str, Any]:
         **({"spram": large} if large else {}),
         **device_report(design.cost(options.chosen_device.family), code.interval, options),
     }
+
+
+def _rows(code: EngineProgram) -> list[dict[str, Any]]:
+    """Return a row for each layer of the network."""
+    names = layer_names(code.graph)
+    lanes: dict[Node, int] = {}
+    for instruction in code.instructions:
+        node = instruction.node
+        lanes[node] = max(instruction.lanes, lanes.get(node, 0))
+    return [
+        {
+            "name": names[node],
+            "op": node.op.name,
+            "origins": list(origins_of(node)),
+            "macs": node_macs(node),
+            "lanes": lanes.get(node, 0),
+            "cycles": cycles,
+            "multipliers": 0,
+            "memory_bits": 0,
+        }
+        for node, cycles in code.layers.items()
+    ]
 
 
 def layers(title: str, report: Mapping[str, Any]) -> Table:

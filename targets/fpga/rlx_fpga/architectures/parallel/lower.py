@@ -16,8 +16,10 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QL2Norm,
     QLstmCell,
     QLstmOutput,
+    QMatmul,
     QMul,
     QPad,
     QReshape,
@@ -38,7 +40,14 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.architectures.parallel.sums import shift_add
-from rlx_fpga.architectures.refusals import BILINEAR, NO_INT16, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import (
+    BILINEAR,
+    NO_INT16,
+    NO_PRODUCTS,
+    NO_ROOTS,
+    NO_SQUARES,
+    ONLY_INT8,
+)
 from rlx_fpga.devices import devices
 
 if TYPE_CHECKING:
@@ -53,6 +62,8 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
 
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(BILINEAR, QResizeBilinear)

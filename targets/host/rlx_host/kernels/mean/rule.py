@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from rlx.ir import Refusal
 from rlx_c.layer import Kernel
 from rlx_c.nest import nest, row_major
+from rlx_host.kernels.rescaling import result_constants
 from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
@@ -41,11 +42,6 @@ def mean(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
         "outer": outer,
         "inner": nest([shape[a] for a in sorted(axes)], [strides[a] for a in sorted(axes)]),
         "offset": -count * op.x_zero_point,
-        "rounding": op.rescale.rounding.value,
-        "multiplier": op.rescale.multiplier[0],
-        "shift": op.rescale.shift[0],
-        "zero_point": op.zero_point,
-        "low": op.low,
-        "high": op.high,
+        **result_constants(op),
     }
     return NativeLayer(Kernel.of("mean", "mean/kernel", constants), (0,), split=split)

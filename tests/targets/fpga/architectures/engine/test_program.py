@@ -23,7 +23,7 @@ from rlx_fpga.architectures.engine.program import (
 
 def instruction(counts, lanes=1):
     loops = Loops(counts, (0, 0, 0, 0, 0))
-    return Instruction("n", None, Mode.WIDE, loops, lanes, lanes, source=0, target=0)
+    return Instruction(None, Mode.WIDE, loops, lanes, lanes, source=0, target=0)
 
 
 def test_blocks_and_steps_are_counted_as_they_are_read():

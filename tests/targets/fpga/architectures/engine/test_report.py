@@ -4,9 +4,12 @@ import pytest
 from targets.fpga.architectures.engine.test_design import network
 from targets.fpga.architectures.engine.test_lower import dense
 
+from rlx.ir import Graph, i8
 from rlx.ir.module import GraphModule, Stage
+from rlx.ops.q import QConcat
 from rlx_fpga import FpgaOptions
 from rlx_fpga.architectures import architecture
+from rlx_fpga.architectures.engine.lower import assemble
 
 
 def report_of(graph, **given):
@@ -19,10 +22,22 @@ def test_layers_have_the_products_and_lanes_of_their_ops():
     # A padded convolution of 16 pixels, a sum, a pool, and a dense layer; no layer for a reshape.
     assert [(row["op"], row["macs"], row["lanes"]) for row in report["layers"]] == [
         ("q.conv2d", 16 * 27 * 3, 3), ("q.add", 0, 1), ("q.max_pool2d", 0, 1),
-        ("q.dense", 12 * 5, 4),
+        ("q.dense", 12 * 5, 4), ("q.softmax", 0, 0), ("q.argmax", 0, 0),
     ]  # fmt: skip
+    # Both are computed while five results of the dense layer are sent.
+    assert [row["cycles"] for row in report["layers"][-2:]] == [5 + 1, 5 + 1]
     assert report["slowest"] == "conv2d"
     assert set(report["sources"]) == {row["name"] for row in report["layers"]}
+
+
+def test_a_layer_with_several_instructions_has_one_row():
+    graph = Graph("joined")
+    x, y = graph.input("x", i8(1, 4)), graph.input("y", i8(1, 3))
+    graph.output(graph.apply(QConcat(axis=1), x, y))
+    program = assemble(graph, 8)
+    (row,) = report_of(graph, dsp=8)["layers"]
+    assert (row["name"], len(program.instructions)) == ("concat", 2)
+    assert row["cycles"] == sum(map(program.cycles, program.instructions))
 
 
 def test_a_dense_layer_keeps_the_lanes_busy_and_takes_the_memory_of_its_numbers():

@@ -9,6 +9,7 @@ from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QClamp, QRequantize
 from support.files.tflite_builder import TfliteBuilder, run_tflm
+from support.references.litert import run_reference
 from support.references.tflite_compare import compare, random_codes, random_scale, random_zero_point
 
 FUSED = ("ADD", "SUB", "MUL")
@@ -122,3 +123,21 @@ def test_every_squared_difference_equals_tflm(
         inputs = codes.reshape(256, 1), codes.reshape(1, 256)
         (squares,) = evaluate(graph, dict(zip(names, inputs, strict=True)))
         np.testing.assert_array_equal(squares, run_tflm(data, *inputs)[0])
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("code", ["RELU_N1_TO_1", "RELU_0_TO_1"])
+def test_clamps_to_1_equal_litert(code: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    codes = np.arange(-128, 128, dtype=np.int8).reshape(1, 256)
+    model = TfliteBuilder()
+    params = {"scale": random_scale(random), "zero_point": random_zero_point(random)}
+    x = model.tensor((1, 256), **params)
+    if seed % 2:
+        params = {"scale": random_scale(random), "zero_point": random_zero_point(random)}
+    y = model.tensor((1, 256), **params)
+    model.operator(code, [x], [y])
+    data = model.build([x], [y])
+    graph = tflite.load(data).graph
+    (found,) = evaluate(graph, {graph.inputs[0].name: codes})
+    np.testing.assert_array_equal(found, run_reference(data, codes)[0])

@@ -14,8 +14,10 @@ from rlx.ops.q import (
     QAdd,
     QClamp,
     QConvert,
+    QL2Norm,
     QLstmCell,
     QLstmOutput,
+    QMatmul,
     QMul,
     QResizeBilinear,
     QResizeNearest,
@@ -34,7 +36,15 @@ from rlx_fpga.architectures.dataflow.lower.rules import (
     pipeline_hold,
 )
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
-from rlx_fpga.architectures.refusals import BILINEAR, NEAREST, NO_INT16, NO_SQUARES, ONLY_INT8
+from rlx_fpga.architectures.refusals import (
+    BILINEAR,
+    NEAREST,
+    NO_INT16,
+    NO_PRODUCTS,
+    NO_ROOTS,
+    NO_SQUARES,
+    ONLY_INT8,
+)
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.repeat import Constant, Repeat
@@ -51,6 +61,8 @@ if TYPE_CHECKING:
 INT8 = np.arange(-128, 128, dtype=np.int64)
 
 RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)

@@ -1,0 +1,223 @@
+"""Modelled cycles of an emitted folder, by layer, from a traced run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.support.errors import SimulationError, UsageError
+from rlx.support.files.golden import read_golden
+from rlx.support.files.scratch import work_folder
+from rlx.targets.verifier import ModelledCycles
+from rlx_cortexm.parts import part as part_named
+from rlx_sim.cycles.instruction import instructions
+from rlx_sim.cycles.memory import Flash
+from rlx_sim.cycles.model import CycleModel, UnknownCodeError
+from rlx_sim.cycles.pipeline import UnknownTimingError
+from rlx_sim.cycles.qemu_trace import read_log
+from rlx_sim.cycles.timings import Bound, modelled_cores, timings_of
+from rlx_sim.cycles.trace import Trace
+from rlx_sim.firmware.disassembly import disassemble, listing
+from rlx_sim.firmware.firmware import FirmwareBuild, cpu_named
+from rlx_sim.firmware.profile import hooked_firmware, layer_counts
+from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
+from rlx_sim.hardware.plain import plain_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from rlx_cortexm.parts import CortexPart
+    from rlx_sim.cycles.instruction import Instruction
+    from rlx_sim.cycles.timings import CoreTimings
+
+_FIRST_LAYER: Final = 2
+"""Readings of the timer before the end of the first layer: of the test program, and its begin."""
+
+_FLASH_WAIT: Final = re.compile(r"(\d+)(?::(32|64|128|256))?")
+_BITS: Final = 8
+
+
+def folder_cycles(
+    folder: Path,
+    cpu: str,
+    facts: Mapping[str, Any],
+    *,
+    part: str | None = None,
+    clock: float | None = None,
+    flash_wait: str | None = None,
+    timeout_s: float,
+    progress: Callable[[str], None] | None = None,
+) -> ModelledCycles:
+    """Return the modelled cycles; see :func:`rlx.targets.verifier.modelled_cycles`.
+
+    Args:
+        folder: An output folder of ``rlx emit --target cortexm``.
+        cpu: Its core.
+        facts: Entries of its manifest: the prefix of its C identifiers, part and clock.
+        part: Value of ``--part``.
+        clock: Clock in hertz.
+        flash_wait: Value of ``--flash-wait``.
+        timeout_s: Wall-clock limit of each step.
+        progress: Called with a description of each step.
+
+    Raises:
+        UsageError: The core has no model, or part or wait states do not fit.
+        ToolMissingError: GCC for Arm or unicorn is not installed.
+        SimulationError: The C does not build or crashed.
+        TimeLimitError: It took too long.
+    """
+    timings = _timings(cpu)
+    chip = _part(cpu, part or facts.get("part", {}).get("name"))
+    flash = flash_of(chip, flash_wait)
+    if flash.wait_states and not cpu_named(cpu).unicorn:
+        raise UsageError(
+            f"wait states are not modelled on a {cpu}: QEMU's trace has no reads of constants",
+            where="--flash-wait",
+            hint="write --flash-wait 0, for code and constants in tightly coupled memory",
+        )
+    if progress is not None:
+        progress("cycles of each layer")
+    with plain_folder(folder) as plain, work_folder("cycles") as work:
+        run = _traced_run(plain, cpu, str(facts["prefix"]), flash, work, timeout_s)
+    counts, trace, code = run.instructions, run.trace, run.code
+    try:
+        by_bound = [
+            _layers(CycleModel(code, timings, flash, bound), trace, len(counts)) for bound in Bound
+        ]
+    except (UnknownCodeError, UnknownTimingError) as e:
+        raise SimulationError(f"no model of the program: {e}", where=str(folder)) from e
+    fewest, expected, most = by_bound
+    return ModelledCycles(
+        layers=tuple(zip(fewest, expected, most, strict=True)),
+        instructions=counts,
+        core=cpu,
+        device=cpu if chip is None else chip.name,
+        memory=str(flash),
+        note=timings.note,
+        sources=timings.sources,
+        is_published=timings.published,
+        clock_mhz=_clock_mhz(clock, part, chip, facts),
+        tools=run.tools,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run of one frame with hooks.
+
+    Attributes:
+        instructions: Count of each layer.
+        trace: Executed blocks.
+        code: Instructions of the program by address.
+        tools: Name and version of each tool used.
+    """
+
+    instructions: tuple[int, ...]
+    trace: Trace
+    code: Mapping[int, Instruction]
+    tools: Mapping[str, str]
+
+
+def _traced_run(
+    folder: Path, cpu: str, prefix: str, flash: Flash, work: Path, timeout_s: float
+) -> _Run:
+    """Build and run the firmware under unicorn, or QEMU if that alone has the core."""
+    build = FirmwareBuild(cpu, "gcc")
+    file = work / "trace"
+    firmware = hooked_firmware(folder, prefix, build, work)
+    simulator: Unicorn | Qemu
+    if firmware.cpu.unicorn:
+        simulator = Unicorn(build, file, reads=flash.wait_states > 0)
+    else:
+        simulator = Qemu(build, file)
+    run = simulator.run(firmware, read_golden(folder).first(1), work, timeout_s=timeout_s)
+    if firmware.cpu.unicorn:
+        trace = Trace.read(file)
+    else:
+        reading = disassemble(firmware.elf).addresses["platform_counter"]
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            trace = read_log(lines, reading)
+    code = {one.address: one for one in instructions(listing(firmware.elf))}
+    return _Run(layer_counts(run.log, folder), trace, code, simulator.tools())
+
+
+def flash_of(chip: CortexPart | None, flash_wait: str | None) -> Flash:
+    """Return the memory of a part, with other wait states if requested.
+
+    Raises:
+        UsageError: ``flash_wait`` is not a number of wait states, or of states and bits.
+    """
+    match = None if flash_wait is None else _FLASH_WAIT.fullmatch(flash_wait)
+    if flash_wait is not None and match is None:
+        raise UsageError(
+            f"expected wait states, or states and bits of a read, got {flash_wait!r}",
+            where="--flash-wait",
+            hint="write --flash-wait 4, or 4:64 for reads of 64 bits; 32, 128 and 256 are known",
+        )
+    states = int(match[1]) if match else (chip.wait_states if chip else 0) or 0
+    if chip is None:
+        return Flash(states, int((match and match[2]) or 32) // _BITS)
+    return Flash(
+        states,
+        int((match and match[2]) or chip.read_bits) // _BITS,
+        chip.prefetch,
+        chip.code_cache_bytes,
+        chip.data_cache_bytes,
+    )
+
+
+def _timings(cpu: str) -> CoreTimings:
+    """Return the timings of a core.
+
+    Raises:
+        UsageError: It has no table.
+    """
+    timings = timings_of(cpu)
+    if timings is None:
+        raise UsageError(
+            f"the cycles of a {cpu} are not modelled: no table of timings",
+            where="--cycles",
+            hint=f"emit for one of {', '.join(modelled_cores())}",
+        )
+    return timings
+
+
+def _part(cpu: str, name: str | None) -> CortexPart | None:
+    """Return a part with the core.
+
+    Raises:
+        UsageError: It is unknown or has another core.
+    """
+    if name is None:
+        return None
+    chip = part_named(name)
+    if chip.core != cpu.partition("+")[0]:
+        raise UsageError(
+            f"{chip.name} has a {chip.core}, the folder is for a {cpu}",
+            where="--part",
+            hint=f"emit it again with --part {chip.key}",
+        )
+    return chip
+
+
+def _clock_mhz(
+    clock: float | None, part: str | None, chip: CortexPart | None, facts: Mapping[str, Any]
+) -> float | None:
+    """Return the clock: requested, of a requested part, or of the folder."""
+    if clock is not None:
+        return clock / 1e6
+    if part is not None and chip is not None:
+        return chip.clock_mhz
+    emitted = facts.get("cycles")
+    return None if emitted is None else float(emitted["clock_mhz"])
+
+
+def _layers(model: CycleModel, trace: Trace, count: int) -> Sequence[int]:
+    """Return the cycles of each layer, without those of the hooks themselves."""
+    intervals = trace.intervals[_FIRST_LAYER:]
+    # Two calls of the hook in a row are after the layers.
+    hook = model.cycles(trace, intervals[count + 1])
+    return [max(0, model.cycles(trace, one) - hook) for one in intervals[:count]]

@@ -1,0 +1,1 @@
+"""Vectors divided by their lengths."""
