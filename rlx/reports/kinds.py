@@ -12,7 +12,9 @@ from rlx.ir.lookup import OWN_DIALECTS
 OTHER: Final = "other"
 _OPS: Final = {
     "convolution": "conv conv2d conv_transpose quantized_conv",
-    "matrix product": "attention dense dot linear matmul quantized_linear svdf svdf_state",
+    "matrix product": (
+        "attention dense dot gru linear lstm matmul quantized_linear rnn svdf svdf_state"
+    ),
     "pooling": "average_pool avg_pool2d max_pool max_pool2d quantized_average_pool",
     "reduction": (
         "argmax argmin cumprod cumsum log_sum_exp mean reduce_max reduce_mean reduce_min "
