@@ -12,6 +12,7 @@ KERNELS.refuse(
     q.QAveragePool2d,
     q.QClamp,
     q.QConvert,
+    q.QDiv,
     q.QL2Norm,
     q.QMatmul,
     q.QMaxPool2d,
