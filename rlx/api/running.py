@@ -15,6 +15,8 @@ from rlx.runtime import Model as TracedModel
 from rlx.support.calls import checked_call
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from rlx.api.types import CriteriaLike, DeviceLike, Progress
     from rlx.ir import Array
     from rlx.metrics.comparison_result import Comparison
@@ -121,7 +123,7 @@ def compare(
     b: Model | Compared,
     data: Inputs | None = None,
     *,
-    labels: Array | None = None,
+    labels: Array | str | PathLike[str] | None = None,
     criteria: CriteriaLike | None = None,
     nodes: bool = True,
     progress: Progress | None = None,
@@ -134,7 +136,7 @@ def compare(
             computed, ``[samples, *shape]`` by name.
         b: Such as the integer network that was made of it, or the same network compiled.
         data: As for :func:`run`; None if nothing is run. ``y`` or ``labels`` holds labels.
-        labels: A class for each sample, if they are not in ``data``.
+        labels: A class for each sample or the path of a file of them, if they are not in ``data``.
         criteria: Criteria that the outputs must keep, a :class:`~rlx.Criteria`, or ``"exact"``,
             ``"strict"`` or ``"half"``; then the result has ``passed`` and ``require()``.
         nodes: Whether to compare the nodes too, where both are graphs.

@@ -75,7 +75,8 @@ def _data_option(path: str, context: click.Context) -> str | None:
 def _known(names: tuple[str, ...], context: click.Context) -> click.Option | None:
     """Return the first of the options that the command has."""
     params = context.command.get_params(context)
-    options = {flag: p for p in params if isinstance(p, click.Option) for flag in p.opts}
+    shown = [p for p in params if isinstance(p, click.Option) and not p.hidden]
+    options = {flag: p for p in shown for flag in p.opts}
     return next((options[name] for name in names if name in options), None)
 
 

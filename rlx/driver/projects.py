@@ -14,6 +14,7 @@ from rlx.support.files.paths import example_root, template_root
 from rlx.support.text.names import network_prefix
 from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.templates import environment
+from rlx.targets import QUANTIZE, needs_samples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -160,6 +161,10 @@ def project_files(project: ProjectKind, model: Path | None) -> dict[str, bytes]:
     """Return the files of a project by path; see :func:`create`."""
     source = example_root() / "digits" / "digits.rlx" if model is None else model
     graph = frontends.load(source).graph  # an unreadable file is refused now, not by a build
+    if needs_samples(graph):
+        raise UsageError(
+            "expected an integer network, got a float one", where=str(source), hint=QUANTIZE
+        )
     counts = len(graph.run_inputs), len(graph.run_outputs)
     if project.one_port and counts != (1, 1):
         raise UsageError(

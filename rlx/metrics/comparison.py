@@ -19,6 +19,7 @@ from rlx.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
 
     import numpy.typing as npt
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rlx.metrics.sides import Side
     from rlx.samples.batches import Samples
 
-    Labels = npt.NDArray[Any]
+    Labels = npt.NDArray[Any] | str | PathLike[str]
     Progress = Callable[[str, int, int], None]
 
 __all__ = ["EXACT", "HALF", "PRESETS", "STRICT", "Comparison", "Criteria", "compare"]

@@ -11,7 +11,8 @@ import numpy as np
 from rlx.ir.inspect import printable
 from rlx.ops.numbers import quantized
 from rlx.passes.transforms.bind import check_bound
-from rlx.samples.given import arrays_by_name
+from rlx.samples.classes import read_classes
+from rlx.samples.given import arrays_by_name, path_of
 from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
 from rlx.samples.shapes import sample_shape
 from rlx.support.errors import UsageError
@@ -19,6 +20,7 @@ from rlx.support.files.arrays import StoredArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from os import PathLike
 
     import numpy.typing as npt
 
@@ -179,7 +181,7 @@ def read_samples(
     data: Inputs,
     *,
     what: str,
-    labels: npt.NDArray[Any] | None = None,
+    labels: npt.NDArray[Any] | str | PathLike[str] | None = None,
     steps: bool = False,
 ) -> Samples:
     """Return data as samples for the inputs of ``graph``.
@@ -188,7 +190,7 @@ def read_samples(
         graph: The graph.
         data: As :func:`rlx.samples.given.arrays_by_name` takes it.
         what: Name in messages, such as ``calibration data``.
-        labels: A class for each sample, if they are not in ``data``.
+        labels: A class for each sample or the path of a file of them, if they are not in ``data``.
         steps: Values of states may be left out.
 
     Raises:
@@ -203,7 +205,8 @@ def read_samples(
     input_arrays = [_input_array(value, arrays, what, len(inputs)) for value in inputs]
     count = _common_count(inputs, input_arrays, what)
     if labels is not None:
-        stated: Array | None = np.asarray(labels)
+        path = path_of(labels)
+        stated: Array | None = np.asarray(labels) if path is None else read_classes(path)
     else:
         stated = _labels_in(arrays, {v.name for v in inputs})
     checked = None

@@ -67,7 +67,7 @@ def read_names(path: Path) -> list[str]:
     """Return the names of classes, one a line; empty lines at the end are left out.
 
     Raises:
-        UsageError: There is no such file.
+        UsageError: There is no such file, or it holds an array.
         FrontendError: It is not a text file.
     """
     if not path.is_file():
@@ -75,6 +75,12 @@ def read_names(path: Path) -> list[str]:
     if path.stat().st_size > _MAX_BYTES:
         raise FrontendError(
             f"has more than {_MAX_BYTES} bytes", where=path.name, hint="give one name a line"
+        )
+    if path.suffix.lower() in (".npy", ".npz"):
+        raise UsageError(
+            "holds numbers, expected names of the classes, one a line",
+            where=path.name,
+            hint="'rlx run' takes the class of each sample as --expect",
         )
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()

@@ -28,13 +28,19 @@ def trace(name: str, function: Callable[..., Any], *specs: TensorType) -> Graph:
         specs: Types of the inputs.
 
     Raises:
-        TypeError: The function returns something else, or has another number of parameters.
+        TypeError: The name is missing, or the function returns something else or has another number
+            of parameters.
 
     Example:
         >>> graph = rlx.trace("hello", lambda x, w: (x @ w).relu(), rlx.f32(4, 8), rlx.f32(8, 2))
         >>> [value.name for value in graph.graph.inputs]
         ['x', 'w']
     """
+    if not callable(function):
+        raise TypeError(
+            f"expected a name and a function, got {name!r} and {function!r}: write"
+            " rlx.trace('net', function, *types)"
+        )
     graph = Graph(name)
     names = _input_names(function, len(specs))
     inputs = [graph.input(n, spec) for n, spec in zip(names, specs, strict=True)]

@@ -250,9 +250,6 @@ class FpgaVerifier:
 
         manifest = manifest_of(folder, self.target)
         vectors = golden_of(folder, inputs_limit)
-        for name in tools or ():
-            if name not in FPGA_TOOLS:
-                raise unknown_tool(name, self.target)
         plan = self.plan(folder, tools)
         if tools is None and not plan.tools:
             raise nothing_runs("SystemVerilog", plan.not_run)
@@ -281,6 +278,9 @@ class FpgaVerifier:
     def plan(self, folder: Path, tools: Sequence[str] | None) -> Plan:
         """Return the simulations of :meth:`verify`; see ``rlx.targets.verifier.Verifier``."""
         del folder
+        for name in tools or ():
+            if name not in FPGA_TOOLS:
+                raise unknown_tool(name, self.target)
         return hardware_plan() if tools is None else Plan(tuple(tools))
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ def rows_of(cpu):
 
 
 def test_page_is_current():
-    advice = "python -m benchmarks cycles --update"
+    advice = "python -m benchmarks cortexm/cycles --update"
     assert cycles.PAGE.read_text(encoding="utf-8") == cycles.page(), advice
 
 

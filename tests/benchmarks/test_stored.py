@@ -124,9 +124,9 @@ def measure():
 def test_benchmarks_are_found():
     names = [name for name, _ in command._modules([])]
     assert names == [
-        "accuracy/costs", "accuracy/losses", "cortexm/cores", "cortexm/cycles", "cortexm/networks", "fpga/adders",
-        "fpga/cells", "fpga/clock", "fpga/cycles", "fpga/designs", "fpga/engine", "fpga/netlists",
-        "fpga/predicted", "host/costs", "host/integer-models", "host/ratios",
+        "accuracy/costs", "accuracy/losses", "cortexm/cores", "cortexm/cycles", "cortexm/networks",
+        "fpga/adders", "fpga/cells", "fpga/clock", "fpga/cycles", "fpga/designs", "fpga/engine",
+        "fpga/netlists", "fpga/predicted", "host/costs", "host/integer-models", "host/ratios",
     ]  # fmt: skip
     assert [name for name, _ in command._modules(["networks"])] == ["cortexm/networks"]
 

@@ -175,6 +175,7 @@ def test_unknown_kinds_and_unreadable_models_are_refused(tmp_path):
     (tmp_path / "model.tflite").write_bytes(b"no network")
     with pytest.raises(FrontendError):
         projects.create("cmake", tmp_path / "new", tmp_path / "model.tflite")
-    with pytest.raises((FrontendError, UsageError)):
-        projects.create("cmake", tmp_path / "new", tmp_path / "none.tflite")
+    for model in (tmp_path / "none.tflite", ROOT / "examples/mnist/tinyconv_float.rlx"):
+        with raises(UsageError):
+            projects.create("cmake", tmp_path / "new", model)
     assert not (tmp_path / "new").exists()

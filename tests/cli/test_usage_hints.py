@@ -36,7 +36,9 @@ def test_the_hint_names_the_option(capsys, line):
     )
 
 
-@pytest.mark.parametrize("line", ["emit", "verify out other", "verify s.npy t.npy", "emit m --wng"])
+@pytest.mark.parametrize(
+    "line", ["emit", "inspect m -o x.svg", "verify out other", "verify s.npy t.npy", "emit m --wng"]
+)
 def test_other_mistakes_point_to_the_help(capsys, line):
     assert main(line.split()) == 2
     assert capsys.readouterr().err.endswith(f"\n  try: rlx {line.split()[0]} --help\n")

@@ -126,6 +126,12 @@ def test_a_core_that_only_one_emulator_has_names_that_one(monkeypatch):
     )
 
 
+def test_an_unknown_tool_is_refused_before_missing_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(verify, "find", lambda name: pytest.fail(f"sought {name}"))
+    with raises(UsageError):
+        FPGA.tools_used(tmp_path, ["icarus"])
+
+
 @pytest.mark.parametrize(
     ("verifier", "message"),
     [

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cycles",
     is_flag=True,
-    help="C: also model the cycles of each layer, from a run under unicorn and the core's timings.",
+    help="C: also model the cycles of each layer, from a traced run and the core's timings.",
 )
 @click.option(
     "--part",
@@ -72,13 +72,14 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--clock",
+    metavar="CLOCK",
     help="Model cycles, and milliseconds at this clock, as 64MHz."
     "  [default: that of the folder, or the maximum of --part]",
 )
 @click.option(
     "--flash-wait",
     metavar="STATES",
-    help="Model cycles with so many wait states of the flash, as 4, or 4:64 for reads of 64 bits."
+    help="Model cycles with these wait states of the flash: 4, or 4:64 for reads of 64 bits."
     "  [default: those of the part, else 0]",
 )
 @click.option(

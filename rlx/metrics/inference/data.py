@@ -11,6 +11,8 @@ from rlx.samples.batches import read_samples
 from rlx.samples.given import Inputs
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import numpy.typing as npt
 
     from rlx.ir import Graph
@@ -23,7 +25,7 @@ def samples_of(
     graph: Graph,
     data: Inputs,
     *,
-    labels: npt.NDArray[Any] | None = None,
+    labels: npt.NDArray[Any] | str | PathLike[str] | None = None,
     steps: bool = False,
 ) -> Samples:
     """Return the data of a user as samples for the inputs of ``graph``.

@@ -20,8 +20,8 @@ _MAX_LISTED: Final = 20
 def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) -> str | None:
     """Return the one of ``known`` that is most like ``name``; None if none is.
 
-    Of names that are not alike, the only one that ends with it after a hyphen: ``cortex-m4`` for
-    ``m4``.
+    Of names that are not alike, the only one that ends with it after a hyphen or a colon:
+    ``cortex-m4`` for ``m4``.
 
     Args:
         name: The unknown name.
@@ -31,7 +31,7 @@ def closest(name: str, known: Iterable[str], *, alike: float = _MIN_SIMILARITY) 
     by_lower = {one.lower(): str(one) for one in known}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
     if not found:
-        found = [one for one in by_lower if one.endswith(f"-{name.lower()}")]
+        found = [one for one in by_lower if one.endswith((f"-{name.lower()}", f":{name.lower()}"))]
     return by_lower[found[0]] if len(found) == 1 else None
 
 

@@ -312,12 +312,16 @@ def test_integers_without_a_scale_are_matched_too():
     assert (layer.op, layer.closeness.exact) == ("real.cast", True)
 
 
-def test_a_compiled_integer_network_keeps_every_bit():
+def test_a_compiled_integer_network_keeps_every_bit(tmp_path):
     folder = Path(__file__).parents[3] / "examples" / "digits"
     digits = rlx.load(folder / "digits.rlx")
     with np.load(folder / "samples.npz") as stored:
         images, labels = stored["image"][:20], stored["labels"][:20]
-    found = rlx.compare(digits, rlx.Session().compile(digits), images, labels=labels)
+    compiled = rlx.Session().compile(digits)
+    np.save(tmp_path / "labels.npy", labels)
+    by_path = rlx.compare(digits, compiled, images, labels=tmp_path / "labels.npy")
+    found = rlx.compare(digits, compiled, images, labels=labels)
+    assert by_path.top1 == found.top1
     assert found.require("exact").output.count == 200
     assert found.agreement == 1.0
     assert found.top1[0] == found.top1[1] == rlx.run(digits, images).accuracy(labels).top1

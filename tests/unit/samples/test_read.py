@@ -159,6 +159,9 @@ def test_names_and_classes_are_read(tmp_path):
     (tmp_path / "names.txt").write_text("yes\nno way\n\x1b[31mred\n\n")
     assert read_names(tmp_path / "names.txt")[:2] == ["yes", "no way"]
     assert "\x1b" not in read_names(tmp_path / "names.txt")[2]
+    np.save(tmp_path / "classes.npy", np.arange(3))
+    with raises(UsageError):
+        read_names(tmp_path / "classes.npy")
     np.savez(tmp_path / "all.npz", x=np.zeros((2, 3)), y=np.array([1, 2]))
     assert read_classes(tmp_path / "all.npz").tolist() == [1, 2]
     np.save(tmp_path / "y.npy", np.array([1, 2]))

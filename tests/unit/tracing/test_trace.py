@@ -75,6 +75,8 @@ def test_after_the_trace_tensors_are_dead():
 
 def test_bad_functions():
     with raises(TypeError):
+        trace("relu", f32(2))
+    with raises(TypeError):
         trace("g", lambda x: None, f32(2))
     with raises(TypeError):
         trace("g", lambda x: [x, 1], f32(2))
