@@ -10,9 +10,10 @@ from rlx.frontends.refusal import UnsupportedError
 from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.parts import activation_bounds
 from rlx.frontends.tflite.ops.reals import finish_activated, require_float
+from rlx.frontends.tflite.ops.table import constant_table
 from rlx.ir import DType
 from rlx.ops.nn import NnClamp, NnElu, NnGelu, NnRelu
-from rlx.ops.q import QAdd, QClamp, QDiv, QMul, QRequantize, QSquaredDifference, QSub
+from rlx.ops.q import QAdd, QClamp, QDiv, QMul, QRequantize, QSquaredDifference, QSub, QTable
 from rlx.ops.real import (
     RealAbs,
     RealAdd,
@@ -119,7 +120,12 @@ def import_div(call: Call) -> None:
         low=low,
         high=high,
     )
-    call.finish(op, call.value(0), call.value(1))
+    tabulated = constant_table(call, op)
+    if tabulated is None:
+        call.finish(op, call.value(0), call.value(1))
+        return
+    table, value = tabulated
+    call.finish(QTable(table=table, function="div"), value)
 
 
 _MAX_QUOTIENT: Final = 2.0**22

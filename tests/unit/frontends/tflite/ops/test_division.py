@@ -56,6 +56,28 @@ def test_quotients_equal_tflm(seed: int) -> None:
     check((x, y, result), points, ["NONE", "RELU", "RELU6", "RELU_N1_TO_1"][seed % 4])
 
 
+@pytest.mark.parametrize("divides", [False, True])
+@pytest.mark.parametrize("code", [-128, -3, 0, 77, 127])
+def test_quotients_with_a_constant_are_tables(divides: bool, code: int) -> None:
+    x, y = {"scale": 0.1, "zero_point": 3}, {"scale": 0.07, "zero_point": -20}
+    model = TfliteBuilder()
+    given = model.tensor((1, 256), **(y if divides else x))
+    constant = model.constant(np.array([code], np.int8), **(x if divides else y))
+    z = model.tensor((1, 256), scale=0.02, zero_point=-1)
+    model.operator("DIV", [constant, given] if divides else [given, constant], [z])
+    graph = tflite.load(model.build([given], [z])).graph
+    assert [node.op.name for node in graph.op_nodes] == ["q.table"]
+    (found,) = evaluate(graph, {graph.inputs[0].name: CODES.reshape(1, 256)})
+    pairs = tflite.load(
+        model_of((0.1, float(np.float32(0.07)), float(np.float32(0.02))), (3, -20, -1))
+    )
+    (expected,) = evaluate(
+        pairs.graph, dict(zip((v.name for v in pairs.graph.inputs), PAIRS, strict=True))
+    )
+    row = expected[code + 128] if divides else expected[:, code + 128]
+    np.testing.assert_array_equal(found[0], row)
+
+
 @pytest.mark.parametrize("result", [1.0, 0.5, 2.0, 1 / 128, 1 / 3])
 def test_halves_equal_tflm(result: float) -> None:
     check((0.5, 0.5, result), (0, 0, 0))
