@@ -60,8 +60,9 @@ def inverse(order: Order) -> Order:
 def is_pointwise(op: Op) -> bool:
     """Return whether each element of the result depends on the corresponding elements only."""
     kinds = (NnActivation, nn.NnPrelu, *_QUANTIZED)
-    # The slopes of q.prelu belong to the last axis, at any place.
-    return (op.traits.elementwise and not isinstance(op, q.QPrelu)) or isinstance(op, kinds)
+    # The constants of these belong to the last axis, at any place.
+    by_channel = isinstance(op, q.QPrelu | q.QChain)
+    return (op.traits.elementwise and not by_channel) or isinstance(op, kinds)
 
 
 def may_follow(op: Op) -> bool:

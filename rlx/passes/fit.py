@@ -16,7 +16,7 @@ from rlx.ir import Graph, Node, Refusal, Rewriter, RuleTable, Value
 from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.nn import NnOp
-from rlx.ops.q import QClamp, QRequantize, QResizeNearest, QTable, QTranspose
+from rlx.ops.q import QChain, QClamp, QRequantize, QResizeNearest, QTable, QTranspose
 from rlx.ops.q.selection import check_runs, select
 from rlx.ops.real import (
     RealBroadcastTo,
@@ -63,6 +63,12 @@ def as_table(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
 
 
 REWRITES.rule(QTranspose)(as_slices)
+
+
+@REWRITES.rule(QChain)
+def as_steps(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """q.chain(x, ...) -> the ops of its body, one by one."""
+    return cast("QChain", node.op).inline(new, *operands)
 
 
 @REWRITES.rule(QResizeNearest)

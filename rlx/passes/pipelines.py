@@ -12,6 +12,7 @@ from rlx.passes.constant_channels import DropConstantChannels
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import Decompose
 from rlx.passes.fold_constants import FoldConstants
+from rlx.passes.fuse_chains import FuseChains
 from rlx.passes.fuse_clamps import FuseClamps
 from rlx.passes.fuse_pads import FusePads
 from rlx.passes.round_halves import RoundHalvesUp
@@ -26,6 +27,7 @@ SIMPLIFY = UntilStable(
         Canonicalize(),
         FoldConstants(),
         FuseClamps(),
+        FuseChains(),
         FusePads(),
         DropConstantChannels(),
         RoundHalvesUp(),

@@ -11,6 +11,7 @@ from rlx.ir import Constant, DType, Input, Op, copy_node, rebuild
 from rlx.ir.binding import symbols_of
 from rlx.ir.regions import all_nodes
 from rlx.ops.control import CONTROL_OPS, If, Scan, While
+from rlx.ops.nn import NnRecurrent
 from rlx.ops.q import QConcat, QReshape, QSlice
 from rlx.ops.real import RealConcat, RealReshape, RealSlice
 from rlx.passes.base import Pass, in_regions
@@ -31,9 +32,9 @@ _MAX_FOLLOWED_ELEMENTS: Final = 4096
 class Unroll(Pass):
     """Replace control flow that is known in advance by the nodes that it runs.
 
-    A choice by a constant becomes the region that is chosen; a scan of a fixed length and a loop
-    whose condition depends on constants alone become one copy of their body for each iteration.
-    Loops that depend on the data stay.
+    A choice by a constant becomes the region that is chosen; a scan of a fixed length, a recurrent
+    layer and a loop whose condition depends on constants alone become one copy of their body for
+    each iteration. Loops that depend on the data stay.
 
     Attributes:
         limit: Maximum nodes of the new graph; loops that would make it larger stay.
@@ -44,7 +45,7 @@ class Unroll(Pass):
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph with known control flow unrolled; itself if it has no control flow."""
-        if not any(isinstance(n.op, CONTROL_OPS) for n in graph.op_nodes):
+        if not any(isinstance(n.op, (*CONTROL_OPS, NnRecurrent)) for n in graph.op_nodes):
             return graph
         return rebuild(in_regions(graph, self.apply), self._visit, by=self.name)
 
@@ -58,7 +59,19 @@ class Unroll(Pass):
             return _scan(new, node, node.op, operands, space)
         if isinstance(node.op, While):
             return _while(new, node.op, operands, space)
+        if isinstance(node.op, NnRecurrent):
+            return self._recurrent(new, node.op, operands, space)
         return None
+
+    def _recurrent(
+        self, new: Graph, op: NnRecurrent, operands: tuple[Value, ...], space: int
+    ) -> list[Value] | None:
+        """nn.lstm(x, w...) -> its steps, and likewise for other recurrent layers."""
+        if not all(o.type.is_static for o in operands):
+            return None
+        layer = Unroll(space).apply(op.as_graph([o.type for o in operands]))
+        looping = any(isinstance(n.op, CONTROL_OPS) for n in layer.op_nodes)
+        return None if looping or _size(layer) > space else inline(new, layer, operands)
 
 
 def unroll(graph: Graph, limit: int = MAX_NODES) -> Graph:

@@ -12,7 +12,9 @@ from rlx.ir.lookup import OWN_DIALECTS
 OTHER: Final = "other"
 _OPS: Final = {
     "convolution": "conv conv2d conv_transpose quantized_conv",
-    "matrix product": "attention dense dot linear matmul quantized_linear svdf svdf_state",
+    "matrix product": (
+        "attention dense dot gru linear lstm matmul quantized_linear rnn svdf svdf_state"
+    ),
     "pooling": "average_pool avg_pool2d max_pool max_pool2d quantized_average_pool",
     "reduction": (
         "argmax argmin cumprod cumsum log_sum_exp mean reduce_max reduce_mean reduce_min "
@@ -24,13 +26,13 @@ _OPS: Final = {
         "transpose"
     ),
     "arithmetic": (
-        "abs acos add asin atan batch_norm bit_and bit_or bit_xor cast ceil clamp compare convert "
-        "cos dequantize div elementwise elu erf exp expm1 floor gated gelu group_norm hard_sigmoid "
-        "hard_swish l2_norm layer_norm leaky_relu log log1p log_softmax maximum minimum mish mul "
-        "neg norm pow prelu quantize quantized_add quantized_mul quantized_sigmoid "
-        "quantized_softmax relu remainder requantize residual_norm rms_norm round rsqrt selu "
-        "shift_left shift_right sigmoid sign silu sin softmax softplus softsign sqrt "
-        "squared_difference sub table tan tanh where"
+        "abs acos add asin atan batch_norm bit_and bit_or bit_xor cast ceil chain clamp compare "
+        "convert cos dequantize div elementwise elu erf exp expm1 floor gated gelu group_norm "
+        "hard_sigmoid hard_swish l2_norm layer_norm leaky_relu log log1p log_softmax maximum "
+        "minimum mish mul neg norm pow prelu quantize quantized_add quantized_mul "
+        "quantized_sigmoid quantized_softmax relu remainder requantize residual_norm rms_norm "
+        "round rsqrt selu shift_left shift_right sigmoid sign silu sin softmax softplus softsign "
+        "sqrt squared_difference sub table tan tanh where"
     ),
     OTHER: "if random_bits random_normal random_uniform scan while",
 }

@@ -205,6 +205,108 @@ class Layers(Expression):
         op = nn.NnAttention(causal=causal, scale=scale)
         return self.apply(op, *(o for o in (keys, values, mask) if o is not None))
 
+    def rnn(
+        self,
+        w: Operand,
+        r: Operand,
+        bias: Operand | None = None,
+        h: Operand | None = None,
+        *,
+        lengths: Expression | None = None,
+        reverse: bool = False,
+    ) -> tuple[Self, Self]:
+        """Return a simple recurrent layer's state after each step [T, B, H], and the last [B, H].
+
+        Args:
+            w: Weights of this sequence [T, B, I]: [H, I].
+            r: Weights of the state: [H, H].
+            bias: [H]; 0 if left out.
+            h: State before the first step [B, H]; 0 if left out.
+            lengths: Number of steps of each sequence, integers [B]; all have T if left out.
+            reverse: Whether the last element of a sequence comes first.
+        """
+        op = nn.NnRnn(reverse=reverse, masked=lengths is not None)
+        y, last = self._recurrent(op, w, r, bias, (h,), lengths)
+        return y, last
+
+    def gru(
+        self,
+        w: Operand,
+        r: Operand,
+        bias: Operand | None = None,
+        h: Operand | None = None,
+        *,
+        inner: Operand | None = None,
+        lengths: Expression | None = None,
+        reverse: bool = False,
+    ) -> tuple[Self, Self]:
+        """Return a gated recurrent unit's state after each step [T, B, H], and the last [B, H].
+
+        Args:
+            w: Weights of this sequence [T, B, I]: [3 * H, I], rows of the gates update, reset,
+                candidate. PyTorch has reset first.
+            r: Weights of the state: [3 * H, H], rows in the same order.
+            bias: [3 * H]; 0 if left out.
+            h: State before the first step [B, H]; 0 if left out.
+            inner: Bias of the candidate's product with the state [H]; if given, the reset gate is
+                applied after that product, as in PyTorch.
+            lengths: Number of steps of each sequence, integers [B]; all have T if left out.
+            reverse: Whether the last element of a sequence comes first.
+        """
+        op = nn.NnGru(
+            reset_after=inner is not None, reverse=reverse, masked=lengths is not None
+        )  # fmt: skip
+        y, last = self._recurrent(op, w, r, bias, (h,), inner, lengths)
+        return y, last
+
+    def lstm(
+        self,
+        w: Operand,
+        r: Operand,
+        bias: Operand | None = None,
+        h: Operand | None = None,
+        c: Operand | None = None,
+        *,
+        peepholes: Operand | None = None,
+        lengths: Expression | None = None,
+        reverse: bool = False,
+    ) -> tuple[Self, Self, Self]:
+        """Return an LSTM's hidden state after each step [T, B, H], the last one, and the cell.
+
+        Args:
+            w: Weights of this sequence [T, B, I]: [4 * H, I], rows of the gates input, output,
+                forget, candidate. PyTorch has input, forget, candidate, output.
+            r: Weights of the hidden state: [4 * H, H], rows in the same order.
+            bias: [4 * H]; 0 if left out.
+            h: Hidden state before the first step [B, H]; 0 if left out.
+            c: Cell before the first step [B, H]; 0 if left out.
+            peepholes: Weights of the cell in the gates input, output, forget [3 * H].
+            lengths: Number of steps of each sequence, integers [B]; all have T if left out.
+            reverse: Whether the last element of a sequence comes first.
+        """
+        op = nn.NnLstm(
+            peepholes=peepholes is not None, reverse=reverse, masked=lengths is not None
+        )  # fmt: skip
+        y, hidden, cell = self._recurrent(op, w, r, bias, (h, c), peepholes, lengths)
+        return y, hidden, cell
+
+    def _recurrent(
+        self,
+        op: nn.NnRecurrent,
+        w: Operand,
+        r: Operand,
+        bias: Operand | None,
+        states: Sequence[Operand | None],
+        *more: Operand | None,
+    ) -> tuple[Self, ...]:
+        """Return the results of a recurrent layer; bias and states that are None are 0."""
+        weights, recurrent_weights = self._with(w, r)
+        if bias is None:
+            bias = self.lift(0.0).broadcast_to(*recurrent_weights.shape[:1])
+        zero = (*self.shape[1:2], *recurrent_weights.shape[-1:])
+        given = (self.lift(0.0).broadcast_to(*zero) if s is None else s for s in states)
+        return self.apply_all(op, *self._with(weights, recurrent_weights, bias, *given, *more))
+
     def conv(
         self,
         weights: Operand,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ops.q import QMaximum, QMinimum, QPrelu
+from rlx.ir import Graph
+from rlx.ops.q import QChain, QMaximum, QMinimum, QMul, QPrelu
 from strategies.table import strategy
 
 if TYPE_CHECKING:
@@ -57,3 +58,21 @@ def prelu(make: Maker) -> Case:
         **make.clamp(),
     )
     return make.finish(op, x, make.graph.constant(np.asarray(slopes, np.int8), name="slopes"))
+
+
+@strategy(QChain)
+def chain(make: Maker) -> Case:
+    """The larger of a value and its product with a slope, some with a slope for each channel."""
+    x = make.input(make.shape(), zero_point=make.zero_point())
+    slopes = make.graph.constant(make.codes(make.pick(x.type.static_shape[-1:], (1,))))
+    body = Graph("chain")
+    step, slope = body.input("x", x.type), body.input("slopes", slopes.type)
+    scaled = QMul(
+        x_zero_point=make.zero_point_of(x),
+        y_zero_point=make.zero_point(),
+        rescale=make.rescale(255 * 255, typical=5000),
+        zero_point=make.zero_point_of(x),
+        **make.clamp(),
+    )
+    body.output(body.apply(QMaximum(), step, body.apply(scaled, step, slope)))
+    return make.finish(QChain(body=body), x, slopes)

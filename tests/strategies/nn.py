@@ -209,6 +209,57 @@ def attention(make: Maker) -> Case:
     return finish(make, op, q, k, v, *_maybe(make, (queries, keys), dtype))
 
 
+_CELL = (
+    nn.CellActivation(nn.CellFunction.SIGMOID), nn.CellActivation(nn.CellFunction.TANH),
+    nn.CellActivation(nn.CellFunction.RELU),
+    nn.CellActivation(nn.CellFunction.HARD_SIGMOID, 0.2, 0.5),
+)  # fmt: skip
+
+
+def _recurrent(make: Maker, op: nn.NnRecurrent) -> Case:
+    """Return a case of a recurrent layer without extra operands."""
+    dtype = make.pick(DType.F32, DType.F64, DType.BF16)
+    steps, batch, inputs, hidden = (make.integer(1, 3) for _ in range(4))
+    rows = op.gates * hidden
+    shapes = [
+        (steps, batch, inputs), (rows, inputs), (rows, hidden), (rows,),
+        *[(batch, hidden)] * op.states, *op.extra_shapes(hidden).values(),
+    ]  # fmt: skip
+    operands = [operand(make, shape, dtype) for shape in shapes]
+    lengths = (indices(make, (batch,), steps + 1),) if op.masked else ()
+    return finish(make, op, *operands, *lengths)
+
+
+def _common(make: Maker) -> dict[str, Any]:
+    """Return attributes that all recurrent layers have."""
+    clip = make.pick(None, None, 1.0)
+    return {"clip": clip, "reverse": make.pick(False, True), "masked": make.pick(False, True)}
+
+
+@strategy(nn.NnRnn)
+def rnn(make: Maker) -> Case:
+    return _recurrent(make, nn.NnRnn(activation=make.pick(*_CELL), **_common(make)))
+
+
+@strategy(nn.NnGru)
+def gru(make: Maker) -> Case:
+    op = nn.NnGru(
+        reset_after=make.pick(False, True), gate_activation=make.pick(*_CELL),
+        candidate_activation=make.pick(*_CELL), **_common(make),
+    )  # fmt: skip
+    return _recurrent(make, op)
+
+
+@strategy(nn.NnLstm)
+def lstm(make: Maker) -> Case:
+    op = nn.NnLstm(
+        peepholes=make.pick(False, True), coupled=make.pick(False, True),
+        gate_activation=make.pick(*_CELL), candidate_activation=make.pick(*_CELL),
+        cell_activation=make.pick(*_CELL), **_common(make),
+    )  # fmt: skip
+    return _recurrent(make, op)
+
+
 @strategy(nn.NnEmbedding)
 def embedding(make: Maker) -> Case:
     rows = make.integer(1, 5)

@@ -52,7 +52,7 @@ def given(make: Maker, array: Array) -> Value:
     """Append an input with this value, or a constant in its place."""
     if make.inputs and make.pick(False, False, True):
         return make.graph.constant(array)
-    name = "xyzuvw"[len(make.inputs)]
+    name = "xyzuvwabc"[len(make.inputs)]
     make.inputs[name] = array
     return make.graph.input(name, TensorType(array.shape, DType.of(array)))
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _MAX_LISTED: Final = 20
 
+MADE_FOR_TARGETS: Final = "it is made for a target; export the network before that"
+"""Reason why a fused op is not exported."""
+
 KEEPS_A_STATE: Final = "its state outlives a run, and exported files have none"
 """Reason why recurrent layers are not exported."""
 

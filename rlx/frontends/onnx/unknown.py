@@ -9,16 +9,11 @@ _BRANCH = (
     "export the model without it (trace it with fixed shapes), or cut the network before it: "
     "--outputs NAME"
 )
-_STEP = (
-    "convert it with litert-torch, which unrolls it; or make the state an input and an output of a "
-    "model of one step, built of Gemm, Sigmoid and Tanh, and run it once for each element"
-)
 _TENSORS = "use tensors: unpack the sequence or optional before export"
 _TEXT = "do this step in your own code, before the model"
 
 _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("is control flow, which rlx does not import", _BRANCH, ("If", "Loop", "Scan", "SequenceMap")),
-    ("is a recurrent layer, which rlx does not model", _STEP, ("RNN", "LSTM", "GRU")),
     (
         "works on sequences, which rlx does not model",
         _TENSORS,

@@ -17,6 +17,7 @@ from rlx.ops.nn.activation import (
 )
 from rlx.ops.nn.attention import NnAttention
 from rlx.ops.nn.base import NnOp
+from rlx.ops.nn.cell import CellActivation, CellFunction
 from rlx.ops.nn.conv import NnConv, NnConvTranspose
 from rlx.ops.nn.embedding import NnEmbedding
 from rlx.ops.nn.layout import Layout
@@ -35,6 +36,7 @@ from rlx.ops.nn.quantized_more import (
     NnQuantizedSigmoid,
     NnQuantizedSoftmax,
 )
+from rlx.ops.nn.recurrent import NnGru, NnLstm, NnRecurrent, NnRnn
 from rlx.ops.nn.reduce import NnVariance
 from rlx.ops.nn.resample import Border, Coordinates, Interpolation, NnPad, NnResize, between
 from rlx.ops.nn.shape import NnDepthToSpace, NnFlatten, NnSpaceToDepth, NnSplit, NnTile
@@ -42,17 +44,20 @@ from rlx.ops.nn.softmax import NnLogSoftmax, NnLogSumExp, NnSoftmax
 
 NN_OPS = (
     NnAttention, NnAveragePool, NnBatchNorm, NnClamp, NnConv, NnConvTranspose, NnDepthToSpace,
-    NnDot, NnElu, NnEmbedding, NnFlatten, NnGelu, NnGroupNorm, NnHardSigmoid, NnHardSwish,
-    NnL2Norm, NnLayerNorm, NnLeakyRelu, NnLinear, NnLogSoftmax, NnLogSumExp, NnMaxPool, NnMish,
-    NnPad, NnPrelu, NnQuantizedAdd, NnQuantizedAveragePool, NnQuantizedConv, NnQuantizedLinear,
-    NnQuantizedMul, NnQuantizedSigmoid, NnQuantizedSoftmax, NnRelu, NnResize, NnRmsNorm, NnSelu,
-    NnSilu, NnSoftmax, NnSoftplus, NnSoftsign, NnSpaceToDepth, NnSplit, NnTile, NnVariance,
+    NnDot, NnElu, NnEmbedding, NnFlatten, NnGelu, NnGroupNorm, NnGru, NnHardSigmoid, NnHardSwish,
+    NnL2Norm, NnLayerNorm, NnLeakyRelu, NnLinear, NnLogSoftmax, NnLogSumExp, NnLstm, NnMaxPool,
+    NnMish, NnPad, NnPrelu, NnQuantizedAdd, NnQuantizedAveragePool, NnQuantizedConv,
+    NnQuantizedLinear, NnQuantizedMul, NnQuantizedSigmoid, NnQuantizedSoftmax, NnRelu, NnResize,
+    NnRmsNorm, NnRnn, NnSelu, NnSilu, NnSoftmax, NnSoftplus, NnSoftsign, NnSpaceToDepth, NnSplit,
+    NnTile, NnVariance,
 )  # fmt: skip
 """Every model-level op, in alphabetical order."""
 
 __all__ = [
     "NN_OPS",
     "Border",
+    "CellActivation",
+    "CellFunction",
     "Coordinates",
     "Interpolation",
     "Layout",
@@ -69,6 +74,7 @@ __all__ = [
     "NnFlatten",
     "NnGelu",
     "NnGroupNorm",
+    "NnGru",
     "NnHardSigmoid",
     "NnHardSwish",
     "NnL2Norm",
@@ -77,6 +83,7 @@ __all__ = [
     "NnLinear",
     "NnLogSoftmax",
     "NnLogSumExp",
+    "NnLstm",
     "NnMaxPool",
     "NnMish",
     "NnOp",
@@ -90,9 +97,11 @@ __all__ = [
     "NnQuantizedMul",
     "NnQuantizedSigmoid",
     "NnQuantizedSoftmax",
+    "NnRecurrent",
     "NnRelu",
     "NnResize",
     "NnRmsNorm",
+    "NnRnn",
     "NnSelu",
     "NnSilu",
     "NnSoftmax",

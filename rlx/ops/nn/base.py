@@ -49,16 +49,16 @@ class NnOp(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the types of the decomposition's results."""
         self.check(*operands)
-        graph = self._as_graph(operands)
+        graph = self.as_graph(operands)
         return tuple(o.type for o in graph.outputs)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the values of the decomposition's results."""
         types = (TensorType(o.shape, DType.of(o)) for o in operands)
         inputs = {str(i): o for i, o in enumerate(operands)}
-        return tuple(evaluate(self._as_graph(types), inputs))
+        return tuple(evaluate(self.as_graph(types), inputs))
 
-    def _as_graph(self, types: Iterable[TensorType]) -> Graph:
+    def as_graph(self, types: Iterable[TensorType]) -> Graph:
         """Return the decomposition as a graph of its own, with inputs ``0``, ``1``, ..."""
         graph = Graph(self.name)
         operands = [graph.input(str(i), type_) for i, type_ in enumerate(types)]

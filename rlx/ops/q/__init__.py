@@ -1,6 +1,7 @@
 """MIR on integers: exact int8 ops, the ones that emitters see."""
 
 from rlx.ops.q.arith import QAdd, QClamp, QDiv, QMul, QRequantize, QSquaredDifference, QSub
+from rlx.ops.q.chain import QChain
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.convert import CODE_RANGE, QConvert
@@ -17,10 +18,10 @@ from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
 Q_OPS = (
-    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QDiv, QL2Norm,
-    QMatmul, QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
-    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf,
-    QSvdfState, QTable, QTranspose,
+    QAdd, QArgmax, QAveragePool2d, QChain, QClamp, QConcat, QConv2d, QConvert, QDense, QDiv,
+    QL2Norm, QMatmul, QMaxPool2d, QMaximum, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
+    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState,
+    QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -31,6 +32,7 @@ __all__ = [
     "QAdd",
     "QArgmax",
     "QAveragePool2d",
+    "QChain",
     "QClamp",
     "QConcat",
     "QConv2d",

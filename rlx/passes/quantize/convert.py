@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx.ir import DType, Graph, Param, Refusal, Rewriter, RuleTable
+from rlx.ops.control import Scan
 from rlx.ops.nn import NN_OPS, NnConv, NnLinear, NnQuantized
 from rlx.ops.numerics.fixed_point import Rounding
 from rlx.ops.real import (
@@ -190,6 +191,11 @@ _QUANTIZED: Final = (
     "a network of such ops needs no quantization: rlx emit MODEL --target cortexm -o FOLDER"
 )
 
+_ONE_STEP: Final = (
+    "run it in float on the host; or make the sequence shorter, or export a model of one step "
+    "whose states are inputs and outputs"
+)
+
 
 def refusal(node: Node) -> Refusal | None:
     """Return the refusal of a node of a float graph that cannot be converted, or None."""
@@ -217,6 +223,8 @@ def _without_rule(node: Node, reason: str) -> Refusal:
             hint="run it in float on the host; quantizers that are to become integers have one "
             "scale for a tensor",
         )
+    if isinstance(node.op, Scan):
+        return Refusal(reason, hint=_ONE_STEP)
     return Refusal("rlx has no integer op for it" if reason == "it has no rule" else reason)
 
 

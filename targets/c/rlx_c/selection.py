@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MAX_PARTIAL_SELECTIONS: Final = 2000
 """Partial selections that a search visits."""
@@ -151,6 +151,23 @@ class Selection(Generic[T, P]):
         return sum(self._shares[part] for part in option.shared if part not in there)
 
 
+@dataclass(frozen=True, slots=True)
+class _Partial(Generic[T, P]):
+    """Options of the first layers in the order of the search.
+
+    Attributes:
+        picked: Option of each of these layers.
+        there: Parts that they use.
+        cost: Cost of the options, bytes included.
+        nbytes: Bytes of the options.
+    """
+
+    picked: tuple[Alternative[T, P], ...]
+    there: frozenset[P]
+    cost: int
+    nbytes: int
+
+
 class _BranchAndBound(Generic[T, P]):
     """Depth-first search of selections that prunes those that cannot be better."""
 
@@ -165,26 +182,37 @@ class _BranchAndBound(Generic[T, P]):
 
     def run(self) -> list[Alternative[T, P]] | None:
         """Return the best selection found."""
-        self._descend([], frozenset(), 0, 0)
+        # A stack of its own: networks of thousands of layers exceed that of Python.
+        stack = [self._children(_Partial((), frozenset(), 0, 0))]
+        while stack:
+            child = next(stack[-1], None)
+            if child is None:
+                stack.pop()
+            else:
+                stack.append(self._children(child))
         return self._best
 
-    def _descend(
-        self, picked: list[Alternative[T, P]], there: frozenset[P], cost: int, nbytes: int
-    ) -> None:
-        problem = self._problem
-        if len(picked) == len(problem._layers):
-            self._best, self._cost = _in_order(picked, problem._order), cost
+    def _children(self, partial: _Partial[T, P]) -> Iterator[_Partial[T, P]]:
+        """Yield the promising selections with one layer more; a whole one becomes the best."""
+        problem, count = self._problem, len(partial.picked)
+        if count == len(problem._layers):
+            self._best, self._cost = _in_order(partial.picked, problem._order), partial.cost
             return
-        layer = problem._layers[problem._order[len(picked)]]
-        for option in sorted(layer, key=lambda o: problem._added(o, 0, there)):
+        layer = problem._layers[problem._order[count]]
+        for option in sorted(layer, key=lambda o: problem._added(o, 0, partial.there)):
             self._left -= 1
             if self._left < 0:
                 return
-            new = sum(problem._parts[part] for part in option.shared - there)
-            more = option.nbytes + new
-            after = cost + option.cost + problem._price * more
-            if self._promising(len(picked) + 1, there | option.shared, after, nbytes + more):
-                self._descend([*picked, option], there | option.shared, after, nbytes + more)
+            added = sum(problem._parts[part] for part in option.shared - partial.there)
+            nbytes = option.nbytes + added
+            child = _Partial(
+                (*partial.picked, option),
+                partial.there | option.shared,
+                partial.cost + option.cost + problem._price * nbytes,
+                partial.nbytes + nbytes,
+            )
+            if self._promising(count + 1, child.there, child.cost, child.nbytes):
+                yield child
 
     def _promising(self, position: int, there: frozenset[P], cost: int, nbytes: int) -> bool:
         """Whether the partial selection may still lead to a better one than the best."""

@@ -79,3 +79,9 @@ def test_no_selection_within_the_limit_is_cheaper(seed, share):
 def test_many_layers_end_within_the_effort():
     layers, parts = drawn(1, layers=80)
     assert len(Selection(layers, parts, 3, 9000).solve() or layers) == 80
+
+
+def test_more_layers_than_python_calls_nest():
+    layers = [[option(f"a{i}", 1, 4, "k"), option(f"b{i}", 2, 1)] for i in range(1500)]
+    selection = Selection(layers, {"k": 8}, price=1)
+    assert tags(selection.solve()) == [f"b{i}" for i in range(1500)]

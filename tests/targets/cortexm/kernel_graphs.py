@@ -19,6 +19,7 @@ from rlx.ops.q import (
     QAdd,
     QArgmax,
     QAveragePool2d,
+    QChain,
     QClamp,
     QConcat,
     QConv2d,
@@ -287,6 +288,7 @@ def arithmetic() -> Graph:
         op = QPrelu(rescale=factors[0], slope_rescale=factors[1], **slopes)
         builder.node(op, x, builder.constant(x.type.static_shape[-1]))
     builder.node(QTable(table=tuple(range(127, -129, -1))), x)
+    chains_by_channel(builder)
     builder.ternary((2, 21), 3)
     even, odd = (Rescale.of(2.0**-7, rounding=r) for r in (Rounding.EVEN, Rounding.ODD))
     builder.dense((1, 8), 4, even)
@@ -294,6 +296,23 @@ def arithmetic() -> Graph:
     builder.node(QPrelu(rescale=Rescale.of(0.75, rounding=Rounding.EVEN), slope_rescale=even,
                         **slopes), x, builder.constant(5))  # fmt: skip
     return builder.graph
+
+
+def chains_by_channel(builder: GraphBuilder) -> None:
+    """Append functions that differ by channel, on images of one block of pixels and of several."""
+    for shape in ((1, 1, 3), (2, 37, 4), (1, 288, 5), (4, 70, 2)):
+        x, slopes = builder.input(*shape), builder.constant(shape[-1])
+        scaled = {"x_zero_point": 9, "y_zero_point": -5}
+        above, below = Rescale.of(0.8), Rescale.of(0.006)
+        op = QPrelu(**scaled, rescale=above, slope_rescale=below, zero_point=3)
+        builder.node(op, x, slopes)
+        if math.prod(shape[:-1]) < 256:
+            continue
+        body = Graph("chain")
+        step, constant = body.input("x", x.type), body.input("slopes", slopes.type)
+        mul = QMul(**scaled, rescale=below, zero_point=9)
+        body.output(body.apply(QMaximum(), step, body.apply(mul, step, constant)))
+        builder.node(QChain(body=body), x, slopes)
 
 
 def reductions() -> Graph:

@@ -11,6 +11,7 @@ from rlx.ir import GraphModule, QuantParams, i8, i32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.ops.control import CONTROL_OPS, If, Scan, While
+from rlx.ops.nn import NnGru, NnLstm, NnRnn
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp
 from rlx.passes import pipeline
@@ -43,6 +44,24 @@ def check(graph, inputs):
 @given(case=STRATEGIES[Scan](size=3))
 def test_scans_of_fixed_length_unroll(case):
     assert left(check(case.graph, case.inputs)) == []
+
+
+@pytest.mark.parametrize("op", [NnRnn, NnGru, NnLstm], ids=lambda op: op.name)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_recurrent_layers_of_fixed_length_unroll(op, data):
+    case = data.draw(STRATEGIES[op](size=3))
+    made = check(case.graph, case.inputs)
+    assert left(made) == []
+    assert op.name not in {n.op.name for n in made.op_nodes}
+
+
+@pytest.mark.parametrize("length", ["steps", 500])
+def test_recurrent_layers_of_open_length_or_too_many_steps_stay(length):
+    graph = Graph("g")
+    x = graph.input("x", (length, 1, 2))
+    graph.output(x.lstm(np.zeros((12, 2)), np.zeros((12, 3)))[0])
+    assert "nn.lstm" in {n.op.name for n in unroll(graph.graph).op_nodes}
 
 
 @pytest.mark.parametrize("op", [If, While])

@@ -317,6 +317,36 @@ def test_layers_with_weights():
     assert q.attention(q, q, graph.constant(np.ones((5, 5), bool)), scale=0.1).type == q.type
 
 
+def test_recurrent_layers():
+    x = Graph("g").input("x", ("steps", "batch", 4))
+    steps, batch = Dim("steps"), Dim("batch")
+    y, h = x.rnn(np.zeros((3, 4)), np.zeros((3, 3)))
+    assert (y.shape, h.shape) == ((steps, batch, 3), (batch, 3))
+    w, r, bias = np.zeros((9, 4)), np.zeros((9, 3)), np.zeros(9)
+    y, h = x.gru(w, r, bias, h, inner=np.zeros(3), reverse=True)
+    assert (y.shape, h.shape) == ((steps, batch, 3), (batch, 3))
+    w, r, bias = np.zeros((12, 4)), np.zeros((12, 3)), np.zeros(12)
+    lengths = x.builder.input("lengths", ("batch",), "i32")
+    y, h, c = x.lstm(w, r, bias, h, peepholes=np.zeros(9), lengths=lengths)
+    assert (y.shape, h.shape, c.shape) == ((steps, batch, 3), (batch, 3), (batch, 3))
+    assert h.value.node.op.peepholes
+    assert h.value.node.op.masked
+    with raises(ShapeError):
+        x.lstm(w, r[:9])
+
+
+def test_states_that_are_left_out_are_0():
+    random = np.random.default_rng(0)
+    w, r, x = (random.standard_normal(s) for s in ((12, 4), (12, 3), (5, 2, 4)))
+    left_out = rlx.trace("g", lambda x: x.lstm(w, r)[0], f32(5, 2, 4))
+    zero, bias = np.zeros((2, 3)), np.zeros(12)
+    written = rlx.trace("g", lambda x: x.lstm(w, r, bias, zero, zero)[0], f32(5, 2, 4))
+    inputs = {"x": x.astype(np.float32)}
+    (a,), (b,) = (evaluate(g.graph, inputs) for g in (left_out, written))
+    np.testing.assert_array_equal(a, b)
+    assert np.abs(a).max() > 0.0
+
+
 def test_images():
     image = Graph("g").input("image", ("batch", 9, 8, 3))
     n = Dim("batch")

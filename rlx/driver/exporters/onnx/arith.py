@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
+from rlx.driver.exporters.nodes import MADE_FOR_TARGETS
 from rlx.driver.exporters.onnx.call import AxisOrder
 from rlx.driver.exporters.onnx.rules import RULES
 from rlx.ir import DType, QuantParams
 from rlx.ops.q import (
     QAdd,
     QArgmax,
+    QChain,
     QClamp,
     QConvert,
     QDiv,
@@ -41,6 +43,9 @@ Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 _AXES_AS_INPUT: Final = 18
 """Version of ai.onnx from which the axes of ReduceMean are an input."""
+
+
+RULES.refuse(MADE_FOR_TARGETS, QChain)
 
 
 @RULES.rule(QAdd, QSub, QMul)

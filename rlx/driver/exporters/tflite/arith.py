@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from rlx.driver.exporters.nodes import MADE_FOR_TARGETS
 from rlx.driver.exporters.tflite.functions import named_function
 from rlx.driver.exporters.tflite.rules import RULES
 from rlx.frontends.tflite.schema import TensorType
@@ -17,6 +18,7 @@ from rlx.ir import DType
 from rlx.ops.q import (
     QAdd,
     QArgmax,
+    QChain,
     QClamp,
     QConvert,
     QDiv,
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx.ops.numerics.fixed_point import Rescale
     from rlx.ops.rescale import SumScaling
+
+
+RULES.refuse(MADE_FOR_TARGETS, QChain)
 
 
 @RULES.rule(QAdd, QSub)

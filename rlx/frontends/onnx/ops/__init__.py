@@ -20,6 +20,7 @@ from rlx.frontends.onnx.ops import (  # noqa: F401 - importing a family fills th
     qonnx,
     qonnx_more,
     quantize,
+    recurrent,
     reduce,
     regions,
     resample,

@@ -44,16 +44,16 @@ def prepare_binary(op: Op) -> Evaluator:
     return evaluate
 
 
-def prepare_by_channel(op: Op, constant: Array) -> Evaluator:
-    """Return the evaluator of an op that maps each value separately, by its channel's constant.
+def prepare_by_channel(op: Op, *constants: Array) -> Evaluator:
+    """Return the evaluator of an op that maps each value separately, by its channel's constants.
 
     Args:
-        op: An op of two operands.
-        constant: The second operand, int8[C].
+        op: The op.
+        constants: All operands but the first: int8[C], or int8[1] for all channels.
     """
-    (results,) = op.evaluate(_INT8_VALUES[:, np.newaxis], constant)
+    (results,) = op.evaluate(_INT8_VALUES[:, np.newaxis], *constants)
     table = results.reshape(-1)
-    channels = np.arange(len(constant))
+    channels = np.arange(results.shape[1])
 
     def evaluate(*operands: Array) -> tuple[Array, ...]:
         x = operands[0]

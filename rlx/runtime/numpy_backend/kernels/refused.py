@@ -10,6 +10,7 @@ KERNELS.refuse(
     "it is run by its prepared form",
     q.QAdd,
     q.QAveragePool2d,
+    q.QChain,
     q.QClamp,
     q.QConvert,
     q.QDiv,

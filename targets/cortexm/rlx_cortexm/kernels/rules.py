@@ -17,6 +17,7 @@ from rlx.ops.q import (
     QAdd,
     QArgmax,
     QAveragePool2d,
+    QChain,
     QClamp,
     QConcat,
     QConv2d,
@@ -55,6 +56,7 @@ from rlx_cortexm.kernels.add_mve.tactic import ADD_MVE
 from rlx_cortexm.kernels.add_table.tactic import ADD_TABLE
 from rlx_cortexm.kernels.argmax.tactic import ARGMAX
 from rlx_cortexm.kernels.cast.tactic import CAST, CAST_REAL
+from rlx_cortexm.kernels.channel_table.tactic import CHANNEL_TABLE
 from rlx_cortexm.kernels.clamp.tactic import CLAMP
 from rlx_cortexm.kernels.conv2d.tactic import CONV2D
 from rlx_cortexm.kernels.conv2d_blocks.tactic import BLOCKS, POINTWISE_BLOCKS
@@ -80,6 +82,7 @@ from rlx_cortexm.kernels.mul.tactic import MUL
 from rlx_cortexm.kernels.pool2d.tactic import AVERAGE_POOL, LANES_POOL, MAX_POOL
 from rlx_cortexm.kernels.pool2d_mve.tactic import POOL_MVE
 from rlx_cortexm.kernels.prelu.tactic import PRELU
+from rlx_cortexm.kernels.prelu_lines.tactic import PRELU_LINES
 from rlx_cortexm.kernels.quantize.tactic import QUANTIZE
 from rlx_cortexm.kernels.resize.tactic import BILINEAR, NEAREST
 from rlx_cortexm.kernels.softmax.tactic import SOFTMAX
@@ -103,7 +106,8 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
         QClamp: (CLAMP,),
         QMaximum: (EXTREME,),
         QMinimum: (EXTREME,),
-        QPrelu: (PRELU,),
+        QPrelu: (CHANNEL_TABLE, PRELU_LINES, PRELU),
+        QChain: (CHANNEL_TABLE,),
         QTable: (TABLE,),
         QRequantize: (TABLE,),
         QConv2d: (

@@ -5,11 +5,11 @@ Tests: tests/targets/fpga/architectures/engine/test_lower.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.ops.q import QPrelu, QRequantize, QTable
+from rlx.ops.q import QChain, QPrelu, QRequantize, QTable
 from rlx.ops.tabulate import tabulated
 from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.lower import RULES
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from rlx_fpga.architectures.parallel.rules import Wires
     from rlx_fpga.cells.streams import Cell
 
-OPS = (QPrelu, QRequantize, QTable)
+MAX_CHAIN_CHANNELS: Final = 64
+"""Channels of a chain in memory, 256 bytes each; the ops of one with more are computed."""
+
+OPS = (QChain, QPrelu, QRequantize, QTable)
 
 
 def tables_of(node: Node) -> Tabulated:
@@ -37,12 +40,17 @@ def tables_of(node: Node) -> Tabulated:
     Raises:
         UnsupportedOpError: It cannot be computed by tables.
     """
-    found = tabulated(node)
-    if found is None:
+    functions = tabulated(node)
+    if functions is None:
         raise unsupported(
             node, "it needs one computed operand, and constants that differ by channel only"
         )
-    return found
+    if isinstance(node.op, QChain) and len(functions.tables) > MAX_CHAIN_CHANNELS:
+        raise unsupported(
+            node,
+            f"it has tables of {len(functions.tables)} channels, expected {MAX_CHAIN_CHANNELS}",
+        )
+    return functions
 
 
 @RULES.rule(*OPS)
@@ -51,8 +59,8 @@ class TablePlan(Elementwise):
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
-        found = tables_of(node)
-        self.operands, self.tables = (found.operand,), found.tables
+        functions = tables_of(node)
+        self.operands, self.tables = (functions.operand,), functions.tables
 
     def cells(self, lanes: int) -> dict[str, Cell]:
         """Return the memories."""
@@ -77,10 +85,10 @@ def unroll_table(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
 @engine.RULES.rule(*OPS)
 def assemble_table(build: engine.Assembler, node: Node) -> None:
     """Look each value up."""
-    found = tables_of(node)
-    if len(found.tables) > 1:
+    functions = tables_of(node)
+    if len(functions.tables) > 1:
         raise engine.refused(node, "the engine has one table for all channels")
-    place = node.operands.index(found.operand)
+    place = node.operands.index(functions.operand)
     loops = each_element(node, 1, 0)
     reads = engine.Reads(Mode.TABLE, loops, 1, 1, operand=place)
-    build.append(node, reads, [engine.IDENTITY], tables=found.tables.tolist())
+    build.append(node, reads, [engine.IDENTITY], tables=functions.tables.tolist())

@@ -7,6 +7,7 @@ from rlx_wgpu.rules import RULES, refusal_of
 
 RULES.refuse("its state is int16; the backend computes int8", q.QSvdf, q.QSvdfState)
 RULES.refuse("its decomposition is run", *(op for op in ALL_OPS if issubclass(op, nn.NnOp)))
+RULES.refuse("its ops are run", q.QChain)
 _OTHERS = [op for op in ALL_OPS if op not in RULES and not issubclass(op, nn.NnOp | Source)]
 RULES.refuse("the backend computes integers of quantized networks only", *_OTHERS)
 

@@ -12,6 +12,7 @@ from jax import lax
 
 from rlx.ops.control import If, Scan, While
 from rlx.ops.fused import FUSED_OPS, Fused
+from rlx.ops.q import QChain
 from rlx_xla.rules import RULES
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from rlx_xla.trace import Trace
 
 
-@RULES.rule(*FUSED_OPS)
+@RULES.rule(*FUSED_OPS, QChain)
 def fused(node: Node, trace: Trace, *operands: Traced) -> tuple[Traced, ...]:
     """Lower a fused op: XLA fuses the ops of its body itself."""
-    assert isinstance(node.op, Fused)
+    assert isinstance(node.op, Fused | QChain)
     outputs, failed = trace.region(node.op.body, operands)
     del failed  # no op of a body reads by index
     return tuple(outputs)

@@ -1,0 +1,1 @@
+"""Functions that differ by channel, as a table of 256 results for each."""

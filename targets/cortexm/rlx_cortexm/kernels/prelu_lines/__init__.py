@@ -1,0 +1,1 @@
+"""PReLU as a line on each side of zero."""
