@@ -19,9 +19,9 @@ from rlx.ops.q.window import Window
 
 Q_OPS = (
     QAdd, QArgmax, QAveragePool2d, QChain, QClamp, QConcat, QConv2d, QConvert, QDense, QDiv,
-    QL2Norm, QMatmul, QMaxPool2d, QMaximum, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
-    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState,
-    QTable, QTranspose,
+    QL2Norm, QMatmul, QMaxPool2d, QMaximum, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize,
+    QReshape, QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf,
+    QSvdfState, QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
