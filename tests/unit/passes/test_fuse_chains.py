@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rlx.driver.exporters.tflite import to_tflite
 from rlx.ir import DType, Graph, QuantParams, TensorType, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.origin import Origin
@@ -24,7 +25,15 @@ from rlx.passes import pipeline
 from rlx.passes.chains import channel_functions
 from rlx.passes.fit import REWRITES
 from rlx.passes.fuse_chains import FuseChains
-from support.networks.prelu_chains import FORMS, Writer, every_value, product, random_chain
+from support.files.tflite_builder import run_tflm
+from support.networks.prelu_chains import (
+    FORMS,
+    ROUNDINGS,
+    Writer,
+    every_value,
+    product,
+    random_chain,
+)
 
 HALF = Rescale.of(0.5)
 SCALED = QRequantize(x_zero_point=1, rescale=HALF, zero_point=2)
@@ -56,6 +65,16 @@ def test_random_chains_keep_every_value_of_every_channel(form, seed):
     # Without negative values, max(x, alpha * x) is x where no slope is above 1.
     assert len(ops) <= 1
     assert all(isinstance(op, (QChain, QClamp, QPrelu, QTable)) for op in ops)
+
+
+@pytest.mark.parametrize("seed", range(0, 12, len(ROUNDINGS)))
+@pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
+def test_tflite_micro_gives_the_values_of_the_fused_op(form, seed):
+    graph = random_chain(form, seed)
+    inputs = every_value(graph)
+    (expected,) = run_tflm(to_tflite(graph), inputs["x"])
+    (fused,) = evaluate(FuseChains().apply(graph), inputs)
+    assert np.array_equal(expected.reshape(fused.shape), fused)
 
 
 @pytest.mark.parametrize("seed", range(12))

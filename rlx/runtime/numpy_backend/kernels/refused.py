@@ -13,6 +13,8 @@ KERNELS.refuse(
     q.QChain,
     q.QClamp,
     q.QConvert,
+    q.QLstmCell,
+    q.QLstmOutput,
     q.QDiv,
     q.QL2Norm,
     q.QMatmul,

@@ -18,6 +18,8 @@ from rlx.ops.q import (
     QDense,
     QDiv,
     QL2Norm,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMul,
     QPad,
@@ -66,7 +68,7 @@ RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_QUOTIENTS, QDiv)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QSvdf, QSvdfState)
+RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 

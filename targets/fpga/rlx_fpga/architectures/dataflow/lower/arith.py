@@ -16,6 +16,8 @@ from rlx.ops.q import (
     QConvert,
     QDiv,
     QL2Norm,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMul,
     QResizeBilinear,
@@ -65,7 +67,7 @@ RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_QUOTIENTS, QDiv)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QSvdf, QSvdfState)
+RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 
