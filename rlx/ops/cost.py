@@ -17,6 +17,8 @@ from rlx.ops.q import (
     Q_OPS,
     QConv2d,
     QDense,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QSvdf,
     QSvdfState,
@@ -43,6 +45,13 @@ def conv_macs(node: Node) -> int:
 def matmul_macs(node: Node) -> int:
     """Return one for each element of the result and of the axis that is summed over."""
     return node.types[0].size * node.operands[0].type.static_shape[-1]
+
+
+@MACS.rule(QLstmCell, QLstmOutput)
+def gate_macs(node: Node) -> int:
+    """Return one for each weight and each input of the batch."""
+    weights = sum(o.type.size for o in node.operands[3:5])
+    return node.operands[0].type.static_shape[0] * weights
 
 
 @MACS.rule(QSvdf, QSvdfState)

@@ -13,7 +13,8 @@ OTHER: Final = "other"
 _OPS: Final = {
     "convolution": "conv conv2d conv_transpose quantized_conv",
     "matrix product": (
-        "attention dense dot gru linear lstm matmul quantized_linear rnn svdf svdf_state"
+        "attention dense dot gru linear lstm lstm_cell lstm_output matmul quantized_linear rnn "
+        "svdf svdf_state"
     ),
     "pooling": "average_pool avg_pool2d max_pool max_pool2d quantized_average_pool",
     "reduction": (

@@ -18,17 +18,6 @@ CASES: dict[str, Case] = {
             "    why  is a recurrent layer with its own state, which rlx does not support yet"
         ),
     ),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Refused(
-        lambda: set_code(44),
-        UnsupportedOpError,
-        "operator 4 UNIDIRECTIONAL_SEQUENCE_LSTM",
-        (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 UNIDIRECTIONAL_SEQUENCE_LSTM 'probability' (int8[1, 5] -> "
-            "int8[1, 5])\n"
-            "    why  is a recurrent layer with its own state, which rlx does not support yet"
-        ),
-    ),
     "BIDIRECTIONAL_SEQUENCE_LSTM": Refused(
         lambda: set_code(52),
         UnsupportedOpError,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rlx.ir import Array, DType, TensorType, Value
-from rlx.ops.q import QSvdf, QSvdfState
+from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.q import QLstmCell, QLstmOutput, QSvdf, QSvdfState
 from strategies.table import strategy
 
 if TYPE_CHECKING:
@@ -62,3 +63,48 @@ def svdf(make: Maker) -> Case:
     )
     constants = (make.graph.constant(w, name="weights"), make.graph.constant(bias, name="bias"))
     return make.finish(op, state, *constants)
+
+
+def _lstm(make: Maker, gates: int) -> tuple[dict[str, Any], list[Value]]:
+    """Return attributes and operands that both ops of an LSTM layer have."""
+    batch, inputs, units = make.batch(), make.integer(1, 6), make.integer(1, 5)
+    points = {"x_zero_point": make.zero_point(), "h_zero_point": make.zero_point()}
+    x = make.input((batch, inputs), zero_point=points["x_zero_point"])
+    h = make.input((batch, units), name="h", zero_point=points["h_zero_point"])
+    c = wide_input(make, (batch, units), "c")
+    w, r = make.codes((gates * units, inputs)), make.codes((gates * units, units))
+    generator = np.random.default_rng(make.integer(0, 2**16 - 1))
+    bias = generator.integers(-9000, 9000, gates * units, np.int32, endpoint=True)
+    names = ("input_rescale", "recurrent_rescale")
+    rescales = {
+        name: Rescale.of(*(make.pick(0.11, 0.7, 1.3, 2.0**-6) for _ in range(gates)))
+        for name in names
+    }
+    constants = {"weights": w, "recurrent": r, "bias": bias}
+    operands = [make.graph.constant(a, name=name) for name, a in constants.items()]
+    return {**points, **rescales}, [x, h, c, *operands]
+
+
+@strategy(QLstmCell)
+def lstm_cell(make: Maker) -> Case:
+    """Cell states."""
+    attributes, operands = _lstm(make, 3)
+    op = QLstmCell(
+        **attributes,
+        forget_rescale=Rescale.of(2.0**-15),
+        update_rescale=Rescale.of(make.pick(2.0**-19, 1.3 * 2.0**-19, 2.0**-15)),
+        clip=make.pick(32768, 32767, 900, 0),
+    )
+    return make.finish(op, *operands)
+
+
+@strategy(QLstmOutput)
+def lstm_output(make: Maker) -> Case:
+    """Hidden states."""
+    attributes, operands = _lstm(make, 1)
+    op = QLstmOutput(
+        **attributes,
+        power=make.pick(-11, -12, -15, -9, -30, 2),
+        rescale=Rescale.of(make.pick(2.0**-23, 1.1 * 2.0**-22)),
+    )
+    return make.finish(op, *operands)

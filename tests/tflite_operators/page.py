@@ -56,6 +56,9 @@ The state of `SVDF` is a variable too, of int16 or int8, and begins with zeros. 
 Micro applies no fused activation to an `SVDF` on int8, and neither does rlx. Without a bias, which
 ends its process, results are those of LiteRT.
 
+So are hidden and cell state of `UNIDIRECTIONAL_SEQUENCE_LSTM`: the hidden state begins with its
+zero point, the cell state with zeros. Both are kept from run to run, as by TensorFlow Lite Micro.
+
 """
 
 _FLOAT: Final = """

@@ -9,7 +9,7 @@ import numpy as np
 from malformed.tflite_models import depthwise, one, prelu, two
 
 from support.files.tflite_builder import TfliteBuilder
-from support.networks.recurrent import Svdf
+from support.networks.recurrent import Lstm, Svdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,6 +177,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "SQUARED_DIFFERENCE": lambda: two("SQUARED_DIFFERENCE", _IMAGE, _IMAGE, _IMAGE),
     "STRIDED_SLICE": lambda: one("STRIDED_SLICE", _ROW, (1, 4), [0, 0], [1, 8], [1, 2]),
     "SVDF": lambda: Svdf().build(1),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lambda: Lstm(steps=1).build(1),
     "SUB": lambda: two("SUB", _IMAGE, _IMAGE, _IMAGE),
     "SUM": lambda: one("SUM", _IMAGE, (1, 4), [1, 2], keepDims=False),
     "TANH": lambda: one("TANH", _ROW, _ROW, y=_SIGNED),

@@ -154,6 +154,11 @@ def command(
 
     checks = Checks(folder, budget, build, junit)
     with checks.prepared(), progress(enabled=not as_json, minimum_s=0.0) as show:
+        memory = {"part": part, "clock": clock, "flash_wait": flash_wait}
+        modelled = {}
+        if cycles or any(memory.values()):
+            # Before the simulations: what does not fit is refused at once.
+            modelled = modelled_figures(folder, **memory, progress=show)
         result = api.verify(
             folder,
             frames=frames,
@@ -166,11 +171,7 @@ def command(
             progress=show,
         )
         bounds = derived_bounds(folder, progress=show) if bound else {}
-        memory = {"part": part, "clock": clock, "flash_wait": flash_wait}
-        modelled = {}
-        if cycles or any(memory.values()):
-            modelled = modelled_figures(folder, **memory, progress=show)
-            result = with_figures(result, modelled)
+    result = with_figures(result, modelled)
     checks.add(result)
     if as_json:
         rows = {} if budget is None else {"budget": budgets.as_json(checks.rows)}

@@ -237,6 +237,12 @@ OPTIONS = {
     57: _table("ArgMinOptions", (0, "output_type", Scalar("i1"))),
     59: _table("PackOptions", (0, "values_count", _COUNT), (1, "axis", _INT)),
     64: _table("UnpackOptions", (0, "num", _COUNT), (1, "axis", _INT)),
+    71: _table(
+        "UnidirectionalSequenceLSTMOptions",
+        (0, "activation", _ACTIVATION),
+        (1, "cell_clip", Scalar("f4", 0.0)),
+        (3, "time_major", _FLAG),
+    ),
     74: _table(
         "ResizeNearestNeighborOptions",
         (0, "align_corners", _FLAG),
@@ -310,6 +316,7 @@ OPTIONS_OF = {
     "ARG_MIN": 57,
     "PACK": 59,
     "UNPACK": 64,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": 71,
     "RESIZE_NEAREST_NEIGHBOR": 74,
     "LEAKY_RELU": 75,
     "MIRROR_PAD": 77,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rlx.frontends.tflite.file import Model, Operator
 
-STATE_INPUTS: Final = {"SVDF": (4,)}
+STATE_INPUTS: Final = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
 """Indices of the inputs in which recurrent layers keep their state."""
 
 Key: TypeAlias = tuple[str, str]

@@ -9,7 +9,7 @@ from rlx.ops.q.linear import QDense, QMatmul
 from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.norm import QL2Norm
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
-from rlx.ops.q.recurrent import QSvdf, QSvdfState
+from rlx.ops.q.recurrent import LSTM_POWERS, QLstmCell, QLstmOutput, QSvdf, QSvdfState
 from rlx.ops.q.reduce import QArgmax, QMean
 from rlx.ops.q.resize import QResizeBilinear, QResizeNearest
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
@@ -19,14 +19,15 @@ from rlx.ops.q.window import Window
 
 Q_OPS = (
     QAdd, QArgmax, QAveragePool2d, QChain, QClamp, QConcat, QConv2d, QConvert, QDense, QL2Norm,
-    QMatmul, QMaxPool2d, QMaximum, QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape,
-    QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference, QSub, QSvdf, QSvdfState,
-    QTable, QTranspose,
+    QLstmCell, QLstmOutput, QMatmul, QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad, QPrelu,
+    QRequantize, QReshape, QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference,
+    QSub, QSvdf, QSvdfState, QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
 __all__ = [
     "CODE_RANGE",
+    "LSTM_POWERS",
     "Q_OPS",
     "Linear",
     "QAdd",
@@ -39,6 +40,8 @@ __all__ = [
     "QConvert",
     "QDense",
     "QL2Norm",
+    "QLstmCell",
+    "QLstmOutput",
     "QMatmul",
     "QMaxPool2d",
     "QMaximum",

@@ -18,6 +18,8 @@ from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS
 from rlx.ops.q import (
     QConcat,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QPad,
     QReshape,
@@ -210,9 +212,10 @@ def _concat(op: Any, what: BatchingCall) -> Any:
     return _axis(op, replace(what, batched=what.batched[:1]))
 
 
-@RULES.rule(QSvdfState)
-def _svdf_state(op: Any, what: BatchingCall) -> Any:
-    if what.batched != (True, True, False):
+@RULES.rule(QLstmCell, QLstmOutput, QSvdfState)
+def _recurrent(op: Any, what: BatchingCall) -> Any:
+    states = 1 if isinstance(op, QSvdfState) else 2
+    if what.batched != tuple(k <= states for k in range(len(what.batched))):
         raise _mixes(op, "each input of the batch needs a state of its own, and the same weights")
     return op
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rlx.memory import elementwise_in_place, to_lir
-from rlx.ops.q import QSoftmax, QSvdfState
+from rlx.ops.q import QLstmCell, QSoftmax, QSvdfState
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm.code_size import code_bytes
 from rlx_cortexm.program import KernelSettings, min_scratch, program
@@ -29,6 +29,8 @@ def in_place(node: Node) -> tuple[int, ...]:
     """Return the operands whose bytes the node's result may overwrite."""
     if isinstance(node.op, QSoftmax):
         return (0,)
+    if isinstance(node.op, QLstmCell):
+        return (2,)
     if isinstance(node.op, QSvdfState):
         return (1,)
     return elementwise_in_place(node)

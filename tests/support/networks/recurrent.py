@@ -83,6 +83,81 @@ class Svdf:
         return samples
 
 
+@dataclass(frozen=True)
+class Lstm:
+    """Sizes of an LSTM layer.
+
+    Attributes:
+        steps: Steps of a run.
+        inputs: Features.
+        units: Outputs.
+        batch: Sequences.
+        time_major: Whether the steps are the first axis.
+    """
+
+    steps: int = 5
+    inputs: int = 3
+    units: int = 4
+    batch: int = 1
+    time_major: bool = False
+
+    @staticmethod
+    def drawn(seed: int) -> Lstm:
+        """Return drawn sizes."""
+        random = np.random.default_rng(seed)
+        steps, inputs, units, batch = random.integers(1, [7, 9, 9, 4])
+        return Lstm(int(steps), int(inputs), int(units), int(batch), seed % 2 == 1)
+
+    def shape(self, features: int) -> tuple[int, int, int]:
+        """Return the shape of the input or the output."""
+        outer = (self.steps, self.batch) if self.time_major else (self.batch, self.steps)
+        return (*outer, features)
+
+    def build(self, seed: int, *, clip: float = 0.0, factor: float = 1.0) -> bytes:
+        """Return the file.
+
+        Args:
+            seed: Of weights and scales.
+            clip: Bound on the cell state; 0 for none.
+            factor: Quotient of the cell state's scale and a power of two.
+        """
+        random, model = np.random.default_rng(seed), TfliteBuilder()
+        x_scale, h_scale = random.uniform(0.01, 0.05), random.uniform(0.005, 0.01)
+        x_point, h_point = (int(random.integers(-n, n + 1)) for n in (127, 20))
+        scales = random.uniform(0.003, 0.02, 8)
+        x = model.tensor(self.shape(self.inputs), scale=x_scale, zero_point=x_point, name="x")
+        inputs = [x]
+        for k, scale in enumerate(scales):
+            shape = self.units, self.inputs if k < 4 else self.units
+            weights = random.integers(-127, 128, shape).astype(np.int8)
+            inputs.append(model.constant(weights, scale=scale))
+        inputs += [-1] * 3
+        for scale in scales[:4]:
+            bias = random.integers(-3000, 3000, self.units).astype(np.int32)
+            inputs.append(
+                model.constant(bias, scale=float(np.float32(x_scale) * np.float32(scale)))
+            )
+        shape = self.batch, self.units
+        cell_scale = factor * 2.0 ** int(random.integers(-13, -8))
+        h = model.tensor(shape, scale=h_scale, zero_point=h_point, name="hidden")
+        c = model.tensor(shape, "int16", scale=cell_scale, zero_point=0, name="cell")
+        for state in (h, c):
+            model.graph.tensors[state].isVariable = True
+        y = model.tensor(self.shape(self.units), scale=h_scale, zero_point=h_point, name="y")
+        model.operator("UNIDIRECTIONAL_SEQUENCE_LSTM", [*inputs, -1, -1, h, c, *[-1] * 4], [y],
+                       fusedActivationFunction="TANH", timeMajor=self.time_major, cellClip=clip,
+                       version=3)  # fmt: skip
+        return model.build([x], [y])
+
+    def samples(self, seed: int, runs: int) -> Int8Array:
+        """Return inputs: random ones, then extremes that saturate the state, then random ones."""
+        shape = runs, *self.shape(self.inputs)
+        samples = np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
+        samples[runs // 3 : runs // 2] = 127
+        samples[runs // 2 : 2 * runs // 3] = -128
+        return samples
+
+
 def run_tflm_steps(data: bytes, samples: Sequence[Int8Array]) -> Int8Array:
     """Return the outputs of TensorFlow Lite Micro, run by run, with its state."""
     interpreter = tflm(data)

@@ -26,6 +26,8 @@ from rlx.ops.q import (
     QConvert,
     QDense,
     QL2Norm,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMaximum,
     QMaxPool2d,
@@ -399,6 +401,24 @@ def recurrent() -> Graph:
         output = QSvdf(rescale=Rescale.of(2.0**-25), zero_point=5, low=-100)
         time = builder.constant(filters, memory, dtype=DType.I16)
         builder.node(output, new, time, builder.bias(units, 2**30))
+    for batch, inputs, units, power in ((1, 5, 3, -11), (2, 3, 4, -14)):
+        factors = {
+            "x_zero_point": 4, "h_zero_point": -9,
+            "input_rescale": Rescale.of(0.4, 1.2, 0.7),
+            "recurrent_rescale": Rescale.of(0.3, 0.9, 2.0),
+        }  # fmt: skip
+        x, h = builder.input(batch, inputs), builder.input(batch, units)
+        cell = builder.graph.input(f"cell{batch}", TensorType((batch, units), DType.I16))
+        op = QLstmCell(
+            **factors, forget_rescale=Rescale.of(2.0**-15),
+            update_rescale=Rescale.of(2.0 ** (-30 - power)), clip=32768 if batch == 1 else 20000,
+        )  # fmt: skip
+        weights = [builder.constant(3 * units, n) for n in (inputs, units)]
+        following = builder.node(op, x, h, cell, *weights, builder.bias(3 * units))
+        factors |= {"input_rescale": Rescale.of(0.4), "recurrent_rescale": Rescale.of(0.3)}
+        output = QLstmOutput(**factors, power=power, rescale=Rescale.of(2.0**-23))
+        weights = [builder.constant(units, n) for n in (inputs, units)]
+        builder.node(output, x, h, following, *weights, builder.bias(units))
     even = Rescale.of(2.0**-4, rounding=Rounding.EVEN)
     small = builder.graph.constant(np.full((2, 3), -2, np.int16))
     wide = builder.graph.input("wide", TensorType((1, 6), DType.I16))

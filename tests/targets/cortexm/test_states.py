@@ -15,7 +15,7 @@ from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.firmware.qemu import Qemu
 from support.messages import raises
-from support.networks.recurrent import Svdf, run_tflm_steps
+from support.networks.recurrent import Lstm, Svdf, run_tflm_steps
 from support.networks.streaming import run_steps, wake_word
 
 RUNNING_TIMEOUT_S = 120
@@ -89,9 +89,12 @@ def test_wake_words_equal_tflm_for_500_steps_under_qemu(tmp_path: Path, seed: in
     np.testing.assert_array_equal(simulation.outputs[0], expected)
 
 
+@pytest.mark.parametrize("kind", [Svdf, Lstm], ids=["svdf", "lstm"])
 @pytest.mark.parametrize("seed", range(6))
-def test_svdf_layers_equal_tflm_step_by_step_under_qemu(tmp_path: Path, seed: int) -> None:
-    layer = Svdf.drawn(seed)
+def test_recurrent_layers_equal_tflm_run_by_run_under_qemu(
+    tmp_path: Path, kind: type[Svdf | Lstm], seed: int
+) -> None:
+    layer = kind.drawn(seed)
     data, samples = layer.build(seed), layer.samples(seed, 200)
     expected = run_tflm_steps(data, samples)
     golden = reference_outputs(load(data).graph, (samples,))

@@ -45,8 +45,8 @@ OUTSIDE |= {"CUMSUM", "EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL",
 # compares all pairs of codes.
 OUTSIDE |= {"SQUARED_DIFFERENCE"}
 
-# Its scales are those of a state; ops/test_recurrent.py compares layers step by step.
-OUTSIDE |= {"SVDF"}
+# Their scales are those of states; ops/test_recurrent.py compares layers step by step.
+OUTSIDE |= {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 
 IN_ONE_WAY = {"ELU", "LOGISTIC", "TANH"}
 

@@ -17,6 +17,8 @@ from rlx.ops.q import (
     QAveragePool2d,
     QConv2d,
     QDense,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMaxPool2d,
     QSvdf,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from rlx.driver.exporters.onnx.call import ExportedNode
     from rlx.ir import Value
 
-RULES.refuse(KEEPS_A_STATE, QSvdf, QSvdfState)
+RULES.refuse(KEEPS_A_STATE, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 
 
 @RULES.rule(QConv2d)

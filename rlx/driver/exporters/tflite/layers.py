@@ -18,6 +18,8 @@ from rlx.ops.q import (
     QAveragePool2d,
     QConv2d,
     QDense,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMaxPool2d,
     QSvdf,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx.ops.numerics.fixed_point import Rescale
 
-RULES.refuse(KEEPS_A_STATE, QSvdf, QSvdfState)
+RULES.refuse(KEEPS_A_STATE, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 
 
 @RULES.rule(QConv2d)

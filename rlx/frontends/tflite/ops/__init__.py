@@ -10,6 +10,7 @@ from rlx.frontends.tflite.ops import (  # noqa: F401 - importing a family fills 
     functions,
     known,
     linear,
+    lstm,
     norm,
     places,
     pool,

@@ -43,7 +43,10 @@ def import_svdf(call: Call) -> None:
     """
     call.arity(5)
     features, units = _check_svdf(call)
-    state, time = _state(call, _STATE), call.constant(_TIME)
+    state, time = (
+        state_tensor(call, _STATE, TensorType.INT16, TensorType.INT8),
+        call.constant(_TIME),
+    )
     x, result, state_quant = call.quant(0), call.result_quant, quant_of(state)
     to_state = rescale_of(x.real * quant_of(features).real / state_quant.real)
     to_result = rescale_of(state_quant.real * quant_of(time).real / result.real)
@@ -89,16 +92,17 @@ def _check_svdf(call: Call) -> tuple[Tensor, int]:
     return features, units
 
 
-def _state(call: Call, index: int) -> Tensor:
-    """Return the tensor of a state: a variable, int16 or int8 with the zero point 0."""
+def state_tensor(call: Call, index: int, *types: TensorType) -> Tensor:
+    """Return the tensor of a state: a variable; all but hidden states have the zero point 0."""
     tensor = call.input(index)
-    require_type(tensor, TensorType.INT16, TensorType.INT8)
+    require_type(tensor, *types)
     if tensor.index not in call.scope.values or not tensor.is_variable:
         raise UnsupportedError(
             f"input {index} is {tensor.label}, expected a variable that no other operator names",
             hint="convert the model again; converters mark the state of a layer as a variable",
         )
-    if quant_of(tensor).zero_point:
+    is_hidden = call.operator.name != "SVDF" and tensor.type is TensorType.INT8
+    if quant_of(tensor).zero_point and not is_hidden:
         raise UnsupportedError(
             f"{tensor.label} has the zero point {quant_of(tensor).zero_point}, expected 0",
             hint="convert the model again with a symmetric state, as converters do by default",

@@ -13,6 +13,8 @@ KERNELS.refuse(
     q.QChain,
     q.QClamp,
     q.QConvert,
+    q.QLstmCell,
+    q.QLstmOutput,
     q.QL2Norm,
     q.QMatmul,
     q.QMaxPool2d,

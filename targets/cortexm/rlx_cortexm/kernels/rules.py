@@ -24,6 +24,8 @@ from rlx.ops.q import (
     QConvert,
     QDense,
     QL2Norm,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMaximum,
     QMaxPool2d,
@@ -74,6 +76,7 @@ from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
 from rlx_cortexm.kernels.l2_norm.tactic import L2_NORM
+from rlx_cortexm.kernels.lstm.tactic import LSTM
 from rlx_cortexm.kernels.matmul.tactic import MATMUL
 from rlx_cortexm.kernels.mean.tactic import MEAN
 from rlx_cortexm.kernels.mul.tactic import MUL
@@ -135,6 +138,8 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
         QResizeBilinear: (BILINEAR,),
         QResizeNearest: (NEAREST,),
         QSlice: (SLICE,),
+        QLstmCell: (LSTM,),
+        QLstmOutput: (LSTM,),
         QSvdf: (SVDF,),
         QSvdfState: (SVDF_STATE,),
         QTranspose: (TRANSPOSE,),

@@ -30,8 +30,8 @@ NO_PRODUCTS: Final = (
     "place of attention in the model"
 )
 NO_INT16: Final = (
-    "its state is int16, and values in the core are int8; convert the layer with a state of int8, "
-    "or run it on a Cortex-M"
+    "its state is int16, and values in the core are int8; run it on a Cortex-M, or convert an SVDF "
+    "layer with a state of int8"
 )
 """Reason why no architecture has recurrent layers with a state of int16."""
 

@@ -5,7 +5,8 @@ from rlx.ops import ALL_OPS, nn, q
 from rlx_wgpu.lowerings import elementwise, layers, move, reduce, resize
 from rlx_wgpu.rules import RULES, refusal_of
 
-RULES.refuse("its state is int16; the backend computes int8", q.QSvdf, q.QSvdfState)
+_RECURRENT = q.QLstmCell, q.QLstmOutput, q.QSvdf, q.QSvdfState
+RULES.refuse("its state is int16; the backend computes int8", *_RECURRENT)
 RULES.refuse("its decomposition is run", *(op for op in ALL_OPS if issubclass(op, nn.NnOp)))
 RULES.refuse("its ops are run", q.QChain)
 _OTHERS = [op for op in ALL_OPS if op not in RULES and not issubclass(op, nn.NnOp | Source)]

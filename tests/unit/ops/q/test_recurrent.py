@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rlx.ir import DType, TensorType, i8
-from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q import QSvdf, QSvdfState
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.gates import SIGMOID, sigmoid16, tanh16
+from rlx.ops.q import QLstmCell, QLstmOutput, QSvdf, QSvdfState
 from rlx.support.errors import ShapeError
 from support.messages import raises
 
@@ -78,3 +79,50 @@ def test_states_that_do_not_fit_are_refused(operands: tuple[TensorType, ...]) ->
 def test_outputs_that_do_not_fit_are_refused(operands: tuple[TensorType, ...]) -> None:
     with raises(ShapeError):
         QSvdf(rescale=ONE, zero_point=0).infer(*operands)
+
+
+def test_gates_are_within_a_unit_of_the_functions() -> None:
+    x = np.arange(-32768, 32768)
+    real = x / 4096
+    np.testing.assert_allclose(sigmoid16(x) / 32768, 1 / (1 + np.exp(-real)), atol=6e-5)
+    for power in (-12, -15, -9):
+        np.testing.assert_allclose(
+            tanh16(x, power) / 32768, np.tanh(x * 2.0**power), atol=3e-4, err_msg=str(power)
+        )
+    assert (SIGMOID[0], SIGMOID[4], SIGMOID[255]) == (32768, 35493, 65535)
+
+
+LSTM = {"x_zero_point": 0, "h_zero_point": 0}
+CELL = {**LSTM, "forget_rescale": ONE, "update_rescale": ONE}
+THREE = Rescale.of(1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("operands", [
+    (i8(1, 3), i8(1, 2), i16(1, 2), i8(2, 3), i8(2, 2), i32(2)),
+    (i8(1, 3), i8(1, 2), i8(1, 2), i8(6, 3), i8(6, 2), i32(6)),
+    (i8(2, 3), i8(1, 2), i16(1, 2), i8(6, 3), i8(6, 2), i32(6)),
+    (i8(1, 3), i8(1, 2), i16(1, 2), i8(6, 3), i8(6, 2), i32(2)),
+])  # fmt: skip
+def test_cells_that_do_not_fit_are_refused(operands: tuple[TensorType, ...]) -> None:
+    with raises(ShapeError):
+        QLstmCell(**CELL, input_rescale=THREE, recurrent_rescale=THREE).infer(*operands)
+
+
+FITTING = (i8(1, 3), i8(1, 2), i16(1, 2), i8(6, 3), i8(6, 2), i32(6))
+
+
+@pytest.mark.parametrize("changed", [
+    {"input_rescale": ONE},
+    {"clip": 40000},
+    {"forget_rescale": Rescale.of(1.0, rounding=Rounding.EVEN)},
+])  # fmt: skip
+def test_other_attributes_of_cells_are_refused(changed: dict[str, object]) -> None:
+    usual = {**CELL, "input_rescale": THREE, "recurrent_rescale": THREE}
+    with raises(ShapeError):
+        QLstmCell(**{**usual, **changed}).infer(*FITTING)
+
+
+def test_another_power_is_refused() -> None:
+    op = QLstmOutput(**LSTM, input_rescale=ONE, recurrent_rescale=ONE, power=3, rescale=ONE)
+    with raises(ShapeError):
+        op.infer(i8(1, 3), i8(1, 2), i16(1, 2), i8(2, 3), i8(2, 2), i32(2))

@@ -22,6 +22,8 @@ from rlx.ops.q import (
     QConvert,
     QDense,
     QL2Norm,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMaxPool2d,
     QMean,
@@ -80,7 +82,7 @@ RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QSvdf, QSvdfState)
+RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("the array does not multiply two tensors", QMul)

@@ -17,6 +17,8 @@ from rlx.ops.q import (
     QConvert,
     QDense,
     QL2Norm,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMul,
     QPad,
@@ -63,7 +65,7 @@ RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QSvdf, QSvdfState)
+RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 

@@ -13,7 +13,7 @@ from rlx.ir import State
 from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.tflite_builder import pack, unpack
 from support.messages import raises
-from support.networks.recurrent import Svdf, run_tflm_steps
+from support.networks.recurrent import Lstm, Svdf, run_tflm_steps
 from support.references.litert import run_litert
 
 if TYPE_CHECKING:
@@ -120,3 +120,89 @@ def test_other_forms_of_svdf_are_refused(name: str) -> None:
 def test_a_state_with_a_zero_point_is_refused(state: str) -> None:
     with raises(UnsupportedOpError):
         load(Svdf(state).build(1, zero_point=7))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_lstm_equals_tflm_run_by_run(seed: int) -> None:
+    layer, clip = Lstm.drawn(seed), [0.0, 0.0, 1.5, 2.0][seed % 4]
+    factor = [1.0, 1.0, 1.3, 0.8][seed % 4] if seed % 5 == 0 else 1.0
+    data, samples = layer.build(seed, clip=clip, factor=factor), layer.samples(seed, STEPS)
+    expected = run_tflm_steps(data, samples)
+    np.testing.assert_array_equal(run_steps(data, samples), expected)
+    assert len(np.unique(expected)) > 20
+
+
+def test_lstm_becomes_two_ops_a_step_and_two_states() -> None:
+    graph = load(Lstm().build(1)).graph
+    names = [node.op.name for node in graph.op_nodes]
+    assert names.count("q.lstm_cell") == names.count("q.lstm_output") == 5
+    constants = {o for n in graph.op_nodes for o in n.operands if o.constant is not None}
+    assert len(constants) == 6
+    hidden, cell = (state.node.op for state, _ in graph.states)
+    assert isinstance(hidden, State)
+    assert isinstance(cell, State)
+    assert hidden.initial == graph.states[0][0].type.quant.zero_point[0]
+    assert cell.initial == 0
+
+
+def changed_lstm(change: Callable[[Any], None]) -> bytes:
+    """Return the file of an LSTM layer after a change of its subgraph."""
+    model = unpack(Lstm().build(1))
+    change(model.subgraphs[0])
+    return pack(model)
+
+
+def without(index: int) -> Callable[[Any], None]:
+    """Return the change that leaves out an input."""
+
+    def change(graph: Any) -> None:
+        graph.operators[0].inputs[index] = -1
+
+    return change
+
+
+def peephole(graph: Any) -> None:
+    """Add weights of a peephole."""
+    graph.operators[0].inputs[9] = graph.operators[0].inputs[12]
+
+
+def relu(graph: Any) -> None:
+    """Ask for another activation than tanh."""
+    graph.operators[0].builtinOptions.fusedActivationFunction = 1
+
+
+def other_output(graph: Any) -> None:
+    """Give the output another scale than the hidden state."""
+    graph.tensors[graph.outputs[0]].quantization.scale = np.full(1, 0.5, np.float32)
+
+
+def other_cell(graph: Any) -> None:
+    """Give the cell state fewer units."""
+    graph.tensors[graph.operators[0].inputs[19]].shape = np.array([1, 3], np.int32)
+
+
+REFUSED_LSTMS = {
+    "no input gate": without(1),
+    "no bias": without(13),
+    "no cell state": without(19),
+    "peephole": peephole,
+    "activation": relu,
+    "scale of the output": other_output,
+    "shape of the cell state": other_cell,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_LSTMS)
+def test_other_forms_of_lstm_are_refused(name: str) -> None:
+    with raises((FrontendError, UnsupportedOpError)):
+        load(changed_lstm(REFUSED_LSTMS[name]))
+
+
+def test_long_sequences_are_refused() -> None:
+    with raises(UnsupportedOpError):
+        load(Lstm(steps=65).build(1))
+
+
+def test_a_cell_state_of_a_large_scale_is_refused() -> None:
+    with raises(UnsupportedOpError):
+        load(Lstm().build(1, factor=2.0**17))

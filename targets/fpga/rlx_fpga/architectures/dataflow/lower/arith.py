@@ -15,6 +15,8 @@ from rlx.ops.q import (
     QClamp,
     QConvert,
     QL2Norm,
+    QLstmCell,
+    QLstmOutput,
     QMatmul,
     QMul,
     QResizeBilinear,
@@ -62,7 +64,7 @@ RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QSvdf, QSvdfState)
+RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 RULES.refuse(NEAREST, QResizeNearest)
 RULES.refuse(BILINEAR, QResizeBilinear)
 
