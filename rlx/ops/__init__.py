@@ -5,12 +5,13 @@
 Level 3. Public modules: ``checks``, ``control``, ``cost``, ``expression``, ``fused``,
 ``fused.attention``, ``fused.gated``, ``fused.norm``, ``fused.product``, ``fused.reading``,
 ``fused.softmax``, ``indexing``, ``nn``, ``nn.activation``, ``nn.layout``, ``numbers``,
-``numerics.activations``, ``numerics.exponential``, ``numerics.fixed_point``, ``numerics.float32``,
-``numerics.functions``, ``numerics.gates``, ``numerics.halves``, ``numerics.philox``,
-``numerics.products``, ``numerics.resampling``, ``numerics.scales``, ``numerics.special``, ``q``,
-``q.extremes``, ``q.prepared.linear``, ``q.selection``, ``quantized_values``, ``real``,
-``real.binary``, ``real.cast``, ``real.common``, ``real.index``, ``real.quantize``, ``real.random``,
-``real.reduce``, ``real.window``, ``reductions``, ``rescale``, ``shapes``, ``tabulate``, ``work``.
+``numerics.activations``, ``numerics.division``, ``numerics.exponential``, ``numerics.fixed_point``,
+``numerics.float32``, ``numerics.functions``, ``numerics.gates``, ``numerics.halves``,
+``numerics.philox``, ``numerics.products``, ``numerics.resampling``, ``numerics.scales``,
+``numerics.special``, ``q``, ``q.extremes``, ``q.prepared.linear``, ``q.selection``,
+``quantized_values``, ``real``, ``real.binary``, ``real.cast``, ``real.common``, ``real.index``,
+``real.quantize``, ``real.random``, ``real.reduce``, ``real.window``, ``reductions``, ``rescale``,
+``shapes``, ``tabulate``, ``work``.
 """
 
 from rlx.ops import checks, cost, views

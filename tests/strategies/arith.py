@@ -13,6 +13,7 @@ from rlx.ops.q import (
     QAdd,
     QClamp,
     QConvert,
+    QDiv,
     QMul,
     QRequantize,
     QSquaredDifference,
@@ -101,6 +102,15 @@ def mul(make: Maker) -> Case:
     points, operands = _operands(make)
     rescale = make.rescale(255 * 255, typical=5000)
     op = QMul(**points, rescale=rescale, zero_point=make.zero_point(), **make.clamp())
+    return make.finish(op, *operands)
+
+
+@strategy(QDiv)
+def div(make: Maker) -> Case:
+    """Quotients; some divisors are zeros."""
+    points, operands = _operands(make)
+    rescale = Rescale.of(make.pick(1.0, 37.3, 0.5, 2.0**-20, 2.0**20))
+    op = QDiv(**points, rescale=rescale, zero_point=make.zero_point(), **make.clamp())
     return make.finish(op, *operands)
 
 

@@ -137,6 +137,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "DEPTHWISE_CONV_2D": lambda: depthwise(2),
     "DEPTH_TO_SPACE": lambda: one("DEPTH_TO_SPACE", _IMAGE, (1, 8, 8, 1), blockSize=2),
     "DEQUANTIZE": lambda: _typed("DEQUANTIZE", _INT8, _FLOAT),
+    "DIV": lambda: two("DIV", _IMAGE, _IMAGE, _IMAGE),
     "EXPAND_DIMS": lambda: one("EXPAND_DIMS", _ROW, (1, 1, 8), 1),
     "FILL": _filled,
     "GATHER": lambda: one("GATHER", _IMAGE, (1, 4, 2, 4), [2, 0], axis=2),

@@ -1,6 +1,6 @@
 """MIR on integers: exact int8 ops, the ones that emitters see."""
 
-from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSquaredDifference, QSub
+from rlx.ops.q.arith import QAdd, QClamp, QDiv, QMul, QRequantize, QSquaredDifference, QSub
 from rlx.ops.q.chain import QChain
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
@@ -18,10 +18,10 @@ from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
 Q_OPS = (
-    QAdd, QArgmax, QAveragePool2d, QChain, QClamp, QConcat, QConv2d, QConvert, QDense, QL2Norm,
-    QLstmCell, QLstmOutput, QMatmul, QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad, QPrelu,
-    QRequantize, QReshape, QResizeBilinear, QResizeNearest, QSlice, QSoftmax, QSquaredDifference,
-    QSub, QSvdf, QSvdfState, QTable, QTranspose,
+    QAdd, QArgmax, QAveragePool2d, QChain, QClamp, QConcat, QConv2d, QConvert, QDense, QDiv,
+    QL2Norm, QLstmCell, QLstmOutput, QMatmul, QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad,
+    QPrelu, QRequantize, QReshape, QResizeBilinear, QResizeNearest, QSlice, QSoftmax,
+    QSquaredDifference, QSub, QSvdf, QSvdfState, QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -39,6 +39,7 @@ __all__ = [
     "QConv2d",
     "QConvert",
     "QDense",
+    "QDiv",
     "QL2Norm",
     "QLstmCell",
     "QLstmOutput",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
-from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale
+from rlx.ops.numerics.division import scaled_quotients
+from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding
 from rlx.ops.q.common import (
     check_clamp,
     check_int8,
@@ -208,6 +209,52 @@ class QMul(_QBinary):
         """Return the quantized products."""
         x, y = self._subtract_zero_points(operands)
         return (to_int8(self.rescale.apply(x * y), self.zero_point, self.low, self.high),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QDiv(_QBinary):
+    """Quotient of quantized values, by a reciprocal in fixed point.
+
+    ``z = clamp(rescale((x - x_zero_point) / (y - y_zero_point)) + zero_point)``
+
+    Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8. A divisor of zero returns the
+    maximum of the result for a positive dividend, its minimum for a negative one, and the zero
+    point for zero, as real division has no result.
+
+    Attributes:
+        x_zero_point: Zero point of the first operand.
+        y_zero_point: Zero point of the second operand.
+        rescale: One factor below 2^23, rounded twice: scale of the first operand over the product
+            of the other scales.
+        zero_point: Zero point of the result.
+        low: Minimum of the result.
+        high: Maximum of the result.
+
+    Source: tflite-micro ``reference_ops::Div`` for int8.
+    """
+
+    name: ClassVar[str] = "q.div"
+    traits: ClassVar[Traits] = Traits(elementwise=True, clamps=True)
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8 of the broadcast shape."""
+        result = _QBinary.infer(self, *operands)
+        if self.rescale.rounding is not Rounding.DOUBLE or self.rescale.shift[0] > 23:
+            raise self.refuse(
+                f"expected a factor below 2^23 that is rounded twice, got {self.rescale}"
+            )
+        return result
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the quantized quotients."""
+        x, y = self._subtract_zero_points(operands)
+        (multiplier,), (shift,) = self.rescale.multiplier, self.rescale.shift
+        quotients = scaled_quotients(np.where(y < 0, -x, x), np.abs(y), multiplier, shift)
+        return (to_int8(quotients, self.zero_point, self.low, self.high),)
+
+    def table(self) -> Array:
+        """Return the quotients of all pairs of values from -128 on, int8[256, 256]."""
+        return self.evaluate(_INT8[:, np.newaxis], _INT8)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QDiv,
     QL2Norm,
     QMatmul,
     QMaximum,
@@ -157,6 +158,12 @@ def product():
     return single(op, IMAGE, IMAGE, result=Y)
 
 
+def quotient(**bounds):
+    rescale = rescale_of(X.scale[0] / (X.scale[0] * Y.scale[0]))
+    op = QDiv(x_zero_point=-7, y_zero_point=-7, rescale=rescale, zero_point=12, **bounds)
+    return single(op, IMAGE, IMAGE, result=Y)
+
+
 def matmul(**bounds):
     rescale = rescale_of(X.scale[0] * X.scale[0] / Y.scale[0])
     op = QMatmul(x_zero_point=-7, y_zero_point=-7, rescale=rescale, zero_point=12, **bounds)
@@ -197,6 +204,8 @@ GRAPHS = {
     "l2-norm": lambda: single(
         QL2Norm(x_zero_point=-7), (3, 20), result=QuantParams.per_tensor(1 / 128, 0)
     ),
+    "div": quotient,
+    "div-clamped": lambda: quotient(low=0, high=99),
     "matmul": matmul,
     "matmul-clamped": lambda: matmul(low=-60, high=70),
     "maximum": lambda: single(QMaximum(), IMAGE, IMAGE),

@@ -25,6 +25,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QDiv,
     QL2Norm,
     QLstmCell,
     QLstmOutput,
@@ -274,6 +275,8 @@ def arithmetic() -> Graph:
     zero_points = {"x_zero_point": 0, "y_zero_point": -5, "zero_point": 1}
     builder.node(QMul(rescale=Rescale.of(0.01), **zero_points), x, y)
     builder.node(QMul(rescale=Rescale.of(3.0), low=-5, **zero_points), x, x)
+    builder.node(QDiv(rescale=Rescale.of(20.0), **zero_points), x, y)
+    builder.node(QDiv(rescale=Rescale.of(0.1), low=-5, high=90, **zero_points), x, x)
     product = QMatmul(rescale=Rescale.of(0.01), **zero_points)
     builder.node(product, builder.input(2, 3, 4, 5), builder.input(3, 5, 6))
     builder.node(replace(product, rescale=Rescale.of(3.0), high=90), x, builder.input(2, 5, 1))

@@ -13,6 +13,7 @@ from rlx.ops.q import (
     QAveragePool2d,
     QClamp,
     QConcat,
+    QDiv,
     QL2Norm,
     QMatmul,
     QMaxPool2d,
@@ -32,6 +33,7 @@ from rlx_sim.firmware.profile import layer_instructions, profile
 from rlx_sim.firmware.unicorn_runner import Unicorn
 
 NEGATE = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
+DIV = QDiv(x_zero_point=3, y_zero_point=0, rescale=Rescale.of(20.0), zero_point=0)
 MUL = QMul(x_zero_point=3, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=0)
 NONE, ONE = ((0, 0), (0, 0)), ((1, 1), (1, 1))
 
@@ -66,6 +68,7 @@ def elementwise():
         builder.binary(QAdd, builder.input(length), builder.input(length))
         builder.binary(QAdd, builder.input(4, length), builder.input(length))
         builder.node(MUL, builder.input(length), builder.input(length))
+        builder.node(DIV, builder.input(length), builder.input(length))
     return builder.graph
 
 

@@ -39,7 +39,7 @@ REFUSED_ON_UINT8 = {"FULLY_CONNECTED": 10, "LOGISTIC": 6, "TANH": 6}
 OUTSIDE = {"EXP", "GELU", "LOG", "NEG", "RELU_0_TO_1", "RELU_N1_TO_1", "SQRT", "SQUARE"}
 
 # Each scale is used alone, or its own rounding is compared with all sums (test_running_sum.py).
-OUTSIDE |= {"CUMSUM", "EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL"}
+OUTSIDE |= {"CUMSUM", "DIV", "EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL"}
 
 # Both operands are rounded to 1/128 before the product, which hides the precision; test_arith.py
 # compares all pairs of codes.

@@ -20,6 +20,7 @@ from rlx.ops.q import (
     QChain,
     QClamp,
     QConvert,
+    QDiv,
     QL2Norm,
     QMaximum,
     QMean,
@@ -68,6 +69,17 @@ def _require_binary(call: ExportedNode, op: QAdd | QMul) -> None:
     common = op.rescale.real[0] * 2.0**op.left_shift
     call.require_factor([common * op.x_rescale.real[0]], [x / scale])
     call.require_factor([common * op.y_rescale.real[0]], [y / scale])
+
+
+@RULES.rule(QDiv)
+def export_div(call: ExportedNode) -> None:
+    """``Div``."""
+    op = cast("QDiv", call.op)
+    (x, y), scale = (call.params(v).scale[0] for v in call.node.operands), call.params(call.result)
+    call.require_factor(op.rescale.real, [x / (y * scale.scale[0])])
+    layout = _common_layout(call)
+    operands = (call.real(v, layout) for v in call.node.operands)
+    call.finish(call.emit("Div", *operands), layout, (op.low, op.high))
 
 
 @RULES.rule(QSquaredDifference)

@@ -21,6 +21,7 @@ from rlx.ops.q import (
     QChain,
     QClamp,
     QConvert,
+    QDiv,
     QL2Norm,
     QMaximum,
     QMean,
@@ -90,6 +91,17 @@ def _scaled_operands(
             "export a network that rlx quantized or read",
         )
     return call.tensor(x), call.tensor(y)
+
+
+@RULES.rule(QDiv)
+def export_div(call: ExportedNode) -> None:
+    """``DIV``."""
+    op = cast("QDiv", call.op)
+    x, y = call.node.operands
+    product = call.scale(y, op.y_zero_point) * call.scale(call.result, op.zero_point)
+    call.require_rescale(op.rescale, rescale_of(call.scale(x, op.x_zero_point) / product))
+    operands = call.tensor(x), call.tensor(y)
+    call.finish_clamped("DIV", *operands, version=2, clamp=(op.low, op.high))
 
 
 @RULES.rule(QMul)

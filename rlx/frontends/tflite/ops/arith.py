@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rlx.frontends import quantization
 from rlx.frontends.quantization import rescale_of, square_scaling, sum_scaling
+from rlx.frontends.refusal import UnsupportedError
 from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.parts import activation_bounds
 from rlx.frontends.tflite.ops.reals import finish_activated, require_float
+from rlx.frontends.tflite.ops.table import constant_table
 from rlx.ir import DType
 from rlx.ops.nn import NnClamp, NnElu, NnGelu, NnRelu
-from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSquaredDifference, QSub
+from rlx.ops.q import QAdd, QClamp, QDiv, QMul, QRequantize, QSquaredDifference, QSub, QTable
 from rlx.ops.real import (
     RealAbs,
     RealAdd,
@@ -92,6 +94,42 @@ def import_mul(call: Call) -> None:
         high=high,
     )
     call.finish(op, call.value(0), call.value(1))
+
+
+@importer("DIV")
+def import_div(call: Call) -> None:
+    """``DIV``; quotients below half a step are 0, and those by 0 are an end of the range.
+
+    TensorFlow Lite Micro returns neither: its shifts by more than 31 bits are undefined in C.
+    """
+    call.arity(2)
+    x, y, result = call.quant(0), call.quant(1), call.result_quant
+    low, high = activation_bounds(call, result)
+    factor = x.real / (y.real * result.real)
+    if not 2.0**-31 <= factor < _MAX_QUOTIENT:
+        raise UnsupportedError(
+            f"has the scales {x.real!r}, {y.real!r} and {result.real!r}, outside of the fixed "
+            "point",
+            hint="quantize the model again; a scale is out of proportion",
+        )
+    op = QDiv(
+        x_zero_point=x.zero_point,
+        y_zero_point=y.zero_point,
+        rescale=rescale_of(factor),
+        zero_point=result.zero_point,
+        low=low,
+        high=high,
+    )
+    tabulated = constant_table(call, op)
+    if tabulated is None:
+        call.finish(op, call.value(0), call.value(1))
+        return
+    table, value = tabulated
+    call.finish(QTable(table=table, function="div"), value)
+
+
+_MAX_QUOTIENT: Final = 2.0**22
+"""Factor from which shifts of quotients could be to the left."""
 
 
 @real_importer("ADD", "SUB", "MUL", "DIV")

@@ -11,6 +11,7 @@ from rlx.frontends.quantization import rescale_of
 from rlx.frontends.refusal import UnsupportedError
 from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.reals import require_float
+from rlx.frontends.tflite.ops.table import constant_table
 from rlx.frontends.tflite.ops.tensors import is_near, quant_of, require_type
 from rlx.frontends.tflite.schema import TensorType
 from rlx.ir import DType
@@ -152,10 +153,14 @@ def import_relation(call: Call) -> None:
         low=-1,
         high=1,
     )
-    sign = call.emit(difference, call.value(0), call.value(1))
-    holds = [int(_RELATIONS[call.operator.name](s)) for s in range(-128, 128)]
+    tabulated = constant_table(call, difference)
+    if tabulated is None:
+        sign = call.emit(difference, call.value(0), call.value(1))
+        tabulated = tuple(range(-128, 128)), sign
+    signs, operand = tabulated
+    holds = [int(_RELATIONS[call.operator.name](sign)) for sign in signs]
     op = QTable(table=tuple(holds), function=call.operator.name.lower())
-    call.bind(call.emit(RealCast(dtype=DType.BOOL), call.emit(op, sign)))
+    call.bind(call.emit(RealCast(dtype=DType.BOOL), call.emit(op, operand)))
 
 
 @real_importer(*_RELATIONS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite.gathers import TABLE_SIZE
 from rlx.frontends.tflite.ops.importers import importer, real_importer
@@ -19,7 +21,7 @@ from rlx.ops.real import RealSigmoid, RealTanh
 if TYPE_CHECKING:
     from rlx.frontends.tflite.ops.call import Call
     from rlx.frontends.tflite.ops.tensors import PerTensor
-    from rlx.ir import Op
+    from rlx.ir import Op, Value
 
 
 @importer("LOGISTIC")
@@ -155,6 +157,23 @@ def check_ratio(x: PerTensor, result: PerTensor) -> None:
             f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",
             hint=SCALES_HINT,
         )
+
+
+def constant_table(call: Call, op: Op) -> tuple[activations.Table, Value] | None:
+    """Return the results of an op for each value of its only computed operand, and that operand.
+
+    None if both operands are computed, or the constant is not a single value that broadcasts.
+    """
+    x, y = call.value(0), call.value(1)
+    values = np.arange(-128, 128).astype(np.int8)
+    for operand, constant, order in ((x, y, 1), (y, x, -1)):
+        array = constant.constant
+        if operand.constant is None and array is not None and array.size == 1:
+            if array.ndim > operand.type.rank:
+                return None
+            pair = (values, array.reshape(-1))[::order]
+            return tuple(op.evaluate(*pair)[0].tolist()), operand
+    return None
 
 
 def finish_table(call: Call, table: activations.Table, function: str) -> None:

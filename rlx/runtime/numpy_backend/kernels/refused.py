@@ -15,6 +15,7 @@ KERNELS.refuse(
     q.QConvert,
     q.QLstmCell,
     q.QLstmOutput,
+    q.QDiv,
     q.QL2Norm,
     q.QMatmul,
     q.QMaxPool2d,

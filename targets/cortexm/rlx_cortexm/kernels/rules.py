@@ -23,6 +23,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QDiv,
     QL2Norm,
     QLstmCell,
     QLstmOutput,
@@ -74,6 +75,7 @@ from rlx_cortexm.kernels.depthwise_large.tactic import DEPTHWISE_LARGE
 from rlx_cortexm.kernels.depthwise_mve.tactic import DEPTHWISE_MVE
 from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
+from rlx_cortexm.kernels.div.tactic import DIV
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
 from rlx_cortexm.kernels.l2_norm.tactic import L2_NORM
 from rlx_cortexm.kernels.lstm.tactic import LSTM
@@ -125,6 +127,7 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
             CONV2D,
         ),
         QDense: (DENSE_MVE, TERNARY, QUADS, DENSE),
+        QDiv: (DIV,),
         QL2Norm: (L2_NORM,),
         QMatmul: (MATMUL,),
         QAveragePool2d: (POOL_MVE, LANES_POOL, AVERAGE_POOL),

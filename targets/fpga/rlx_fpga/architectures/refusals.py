@@ -17,6 +17,10 @@ INT8_INPUT: Final = (
 )
 """Hint for an input that no stream can carry."""
 
+NO_QUOTIENTS: Final = (
+    "no cell divides two computed tensors; divide by a constant, or multiply by the reciprocal in "
+    "the model"
+)
 NO_ROOTS: Final = (
     "no cell divides by the root of a sum; end the core before the layer, and normalize its "
     "output on the processor"

@@ -64,6 +64,16 @@ def _scaled_operands(
     return kernel, (a, b)
 
 
+@RULES.rule(q.QDiv)
+def divide(node: Node, writer: Writer) -> None:
+    """Write the quotient of quantized values as a table of all pairs."""
+    op = node.op
+    assert isinstance(op, q.QDiv)
+    kernel, (x, y) = _operands(node, writer)
+    kernel.table("entry", op.table().reshape(-1))
+    writer.write_result(kernel, node, f"  return entry(u32(({x} + 128) * 256 + {y} + 128));")
+
+
 @RULES.rule(q.QMul)
 def multiply(node: Node, writer: Writer) -> None:
     """Write the product of quantized values."""

@@ -95,6 +95,16 @@ def multiply(node: Node, trace: Trace, x: Traced, y: Traced) -> Traced:
     return to_int8(rescaled(op.rescale, product), op.zero_point, op.low, op.high)
 
 
+@RULES.rule(q.QDiv)
+def divide(node: Node, trace: Trace, x: Traced, y: Traced) -> Traced:
+    """Lower the quotient of quantized values as a table of all pairs."""
+    del trace
+    assert isinstance(node.op, q.QDiv)
+    entries = jnp.asarray(node.op.table().reshape(-1))
+    pair_indices = (x.astype(jnp.int32) + 128) * 256 + y.astype(jnp.int32) + 128
+    return jnp.take(entries, pair_indices, axis=0, mode="clip")
+
+
 @RULES.rule(q.QRequantize)
 def requantize(node: Node, trace: Trace, x: Traced) -> Traced:
     """Lower a change of scale and zero point."""

@@ -4,7 +4,7 @@
 the zero point, and one pair for all channels above. They are searched near the real factors; each
 is tried for all values.
 
-Tests: tests/targets/cortexm/test_kernels.py
+Tests: tests/targets/cortexm/test_prelu_lines.py
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QDiv,
     QL2Norm,
     QLstmCell,
     QLstmOutput,
@@ -61,6 +62,7 @@ from rlx_fpga.architectures.refusals import (
     NEAREST,
     NO_INT16,
     NO_PRODUCTS,
+    NO_QUOTIENTS,
     NO_ROOTS,
     NO_SQUARES,
     ONLY_INT8,
@@ -80,6 +82,7 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_QUOTIENTS, QDiv)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)

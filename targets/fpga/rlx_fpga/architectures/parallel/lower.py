@@ -16,6 +16,7 @@ from rlx.ops.q import (
     QConv2d,
     QConvert,
     QDense,
+    QDiv,
     QL2Norm,
     QLstmCell,
     QLstmOutput,
@@ -44,6 +45,7 @@ from rlx_fpga.architectures.refusals import (
     BILINEAR,
     NO_INT16,
     NO_PRODUCTS,
+    NO_QUOTIENTS,
     NO_ROOTS,
     NO_SQUARES,
     ONLY_INT8,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
 
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_QUOTIENTS, QDiv)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)

@@ -143,6 +143,20 @@ def test_relations_of_all_pairs_equal_tflm(code: str, seed: int) -> None:
     np.testing.assert_array_equal(evaluated(data, *pairs), run_tflm(data, *pairs)[0])
 
 
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("code", RELATIONS)
+def test_relations_with_a_constant_are_tables(code: str, first: bool) -> None:
+    model = TfliteBuilder()
+    x = model.tensor((1, 256), scale=0.1, zero_point=3)
+    y = model.constant(np.array([7], np.int8), scale=0.09, zero_point=-2)
+    z = model.tensor((1, 256), "bool")
+    model.operator(code, [y, x] if first else [x, y], [z])
+    data = model.build([x], [z])
+    assert [n.op.name for n in tflite.load(data).graph.op_nodes] == ["q.table", "real.cast"]
+    codes = CODES.reshape(1, 256)
+    np.testing.assert_array_equal(evaluated(data, codes), run_tflm(data, codes)[0])
+
+
 def test_relations_of_scales_from_1_are_refused() -> None:
     model = TfliteBuilder()
     x, y = (model.tensor((4,), scale=1.0, zero_point=0) for _ in range(2))

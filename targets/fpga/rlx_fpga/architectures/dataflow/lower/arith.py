@@ -14,6 +14,7 @@ from rlx.ops.q import (
     QAdd,
     QClamp,
     QConvert,
+    QDiv,
     QL2Norm,
     QLstmCell,
     QLstmOutput,
@@ -41,6 +42,7 @@ from rlx_fpga.architectures.refusals import (
     NEAREST,
     NO_INT16,
     NO_PRODUCTS,
+    NO_QUOTIENTS,
     NO_ROOTS,
     NO_SQUARES,
     ONLY_INT8,
@@ -62,6 +64,7 @@ INT8 = np.arange(-128, 128, dtype=np.int64)
 
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse(NO_PRODUCTS, QMatmul)
+RULES.refuse(NO_QUOTIENTS, QDiv)
 RULES.refuse(NO_ROOTS, QL2Norm)
 RULES.refuse(NO_SQUARES, QSquaredDifference)
 RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
