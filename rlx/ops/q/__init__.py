@@ -19,7 +19,7 @@ from rlx.ops.q.window import Window
 
 Q_OPS = (
     QAdd, QArgmax, QAveragePool2d, QChain, QClamp, QConcat, QConv2d, QConvert, QDense, QDiv,
-    QL2Norm, QLstmCell, QLstmOutput, QMatmul, QMaximum, QMaxPool2d, QMean, QMinimum, QMul, QPad,
+    QL2Norm, QLstmCell, QLstmOutput, QMatmul, QMaxPool2d, QMaximum, QMean, QMinimum, QMul, QPad,
     QPrelu, QRequantize, QReshape, QResizeBilinear, QResizeNearest, QSlice, QSoftmax,
     QSquaredDifference, QSub, QSvdf, QSvdfState, QTable, QTranspose,
 )  # fmt: skip
