@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 VALUES: Final = np.arange(-128, 128, dtype=np.int8)[:, np.newaxis]
 """Every int8 value, in one column."""
 
+MAX_CHANNELS: Final = 4096
+"""Constants of an op up to which its function is evaluated: 256 values for each of them."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChannelFunction:
@@ -64,19 +67,20 @@ def chains(graph: Graph) -> list[Chain]:
     for node in reversed(graph.nodes):
         if node in covered or not node.types or node.results[0] not in functions:
             continue
-        best = None
-        for source in _ancestors(node.result, functions):
-            nodes = _between(node, source)
-            inner = {n.result for n in nodes[:-1]}
+        last, source = node, node.result
+        nodes: set[Node] = set()
+        for ancestor in _ancestors(node.result, functions):
+            part = _between(last, ancestor)
+            inner = {n.result for n in part - {node}}
             read = {user for value in inner for user in users[value]}
-            if not inner.isdisjoint(outputs) or not read <= set(nodes):
+            if not inner.isdisjoint(outputs) or not read <= nodes | part:
                 break
-            best = source, nodes
-        if best is None:
+            last, source, nodes = ancestor.node, ancestor, nodes | part
+        if not nodes:
             continue
-        covered.update(best[1])
-        tables = _tables(node.result, best[0], functions)
-        chains_.append(Chain(ChannelFunction(best[0], tables), best[1]))
+        covered.update(nodes)
+        function = ChannelFunction(source, _tables(node.result, source, functions))
+        chains_.append(Chain(function, tuple(sorted(nodes, key=lambda n: n.index))))
     return chains_[::-1]
 
 
@@ -108,6 +112,7 @@ def _source(node: Node, functions: Mapping[Value, ChannelFunction]) -> Value | N
         or any(t.dtype is not DType.I8 for t in types)
         or any(o.type.shape != node.types[0].shape for o in computed)
         or any(t.size > 1 and t.shape[-1] != t.size for t in constants)
+        or any(t.size > MAX_CHANNELS for t in constants)
     ):
         return None
     first, *rest = ([o, *_ancestors(o, functions)] for o in computed)
@@ -121,23 +126,30 @@ def _ancestors(value: Value, functions: Mapping[Value, ChannelFunction]) -> Iter
         yield value
 
 
-def _between(last: Node, source: Value) -> tuple[Node, ...]:
-    """Return the nodes that compute the result of ``last`` from ``source``, in order."""
-    nodes: dict[int, Node] = {}
+def _between(last: Node, source: Value) -> set[Node]:
+    """Return the nodes that compute the result of ``last`` from ``source``."""
+    nodes: set[Node] = set()
     waiting = [last]
     while waiting:
         node = waiting.pop()
-        nodes[node.index] = node
-        waiting += [o.node for o in node.operands if o != source and o.constant is None]
-    return tuple(nodes[index] for index in sorted(nodes))
+        if node not in nodes:
+            nodes.add(node)
+            waiting += [o.node for o in node.operands if o != source and o.constant is None]
+    return nodes
 
 
 def _tables(
     value: Value, source: Value, functions: Mapping[Value, ChannelFunction]
 ) -> npt.NDArray[np.int8]:
     """Return a value as a function of one that it is computed from, int8[256, C] or [256, 1]."""
-    if value == source:
-        return VALUES
-    outer = functions[value]
-    inner = _tables(outer.source, source, functions).astype(np.int64) + 128
-    return outer.tables[inner, np.arange(outer.tables.shape[1])]
+    tables: npt.NDArray[np.int8] | None = None
+    while value != source:
+        inner = functions[value].tables
+        tables = inner if tables is None else _composed(tables, inner)
+        value = functions[value].source
+    return VALUES if tables is None else tables
+
+
+def _composed(outer: npt.NDArray[np.int8], inner: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """Return the tables of ``outer(inner(x))``."""
+    return outer[inner.astype(np.intp) + 128, np.arange(outer.shape[1])]

@@ -52,12 +52,12 @@ CASES: dict[str, Case] = {
         ),
     ),
     "operator not imported": Refused(
-        lambda: set_code(42),
+        lambda: set_code(50),
         UnsupportedOpError,
-        "operator 4 DIV",
+        "operator 4 LOG_SOFTMAX",
         (
             "1 of 5 operators cannot be imported\n"
-            "  operator 4 DIV 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "  operator 4 LOG_SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
             "    why  is imported on float32, but not on int8"
         ),
     ),

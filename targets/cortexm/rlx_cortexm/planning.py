@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rlx.memory import elementwise_in_place, to_lir
 from rlx.ops.q import QLstmCell, QSoftmax, QSvdfState
 from rlx_c.choice import OBJECTIVES
+from rlx_cortexm.chains import chains_as_ops
 from rlx_cortexm.code_size import code_bytes
 from rlx_cortexm.program import KernelSettings, min_scratch, program
 from rlx_cortexm.streaming import variants
@@ -47,10 +48,20 @@ def settings_of(options: CortexMOptions) -> KernelSettings:
 def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     """Return ``module`` at stage LIR, with space for the minimum scratch memory of every node.
 
-    With a limit on RAM or ``--optimize ram``, layers may be computed in stripes of rows.
+    With a limit on RAM or ``--optimize ram``, layers may be computed in stripes of rows. With a
+    limit on flash, the ops of all chains replace their tables where that is cheaper: tables may
+    exceed the limit, or leave too little for fast kernels.
     """
     settings = settings_of(options)
-    ports_in_arena = options.in_arena
+    best = _plan_rows(module, settings, options.in_arena)
+    if settings.flash is None or (other := chains_as_ops(module, settings.core)) is None:
+        return best
+    plain = _plan_rows(other, settings, options.in_arena)
+    return min(best, plain, key=lambda lir: _price(program(lir, settings), settings))
+
+
+def _plan_rows(module: GraphModule, settings: KernelSettings, ports_in_arena: bool) -> GraphModule:
+    """Return the plan for a graph, or for a form of it with layers in stripes of rows."""
     best = _plan_graph(module, settings, ports_in_arena, search=True)
     if settings.ram is None and settings.optimize != "ram":
         return best

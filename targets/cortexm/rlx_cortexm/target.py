@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rlx.support.text.licence import with_licence
 from rlx.targets import Emission, Target
 from rlx_cortexm.budget import check_budget, part_figures
+from rlx_cortexm.chains import table_refusal
 from rlx_cortexm.emitter import Emitter
 from rlx_cortexm.estimate import estimate, scratch_places
 from rlx_cortexm.kernel_table import debug_kernels
@@ -47,7 +48,7 @@ class CortexM(Target):
 
     def lowering(self, node: Node, options: CortexMOptions) -> Kernels | Refusal:
         """Return the kernels for a node on the chosen core, or the reason why it is refused."""
-        return lowering(node, options.core)
+        return table_refusal(node, options.optimize) or lowering(node, options.core)
 
     def ports(self, options: CortexMOptions) -> Ports:
         """Return the kind of inputs and outputs: the code converts floats and uint8."""

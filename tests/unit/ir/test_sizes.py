@@ -17,9 +17,9 @@ from rlx.ops.real import RealSlice
 
 # Integers that no loop and no array is as long as.
 OTHERS = {
-    "axes", "axis", "diff_min", "high", "left_shift", "low", "multiplier", "shift", "table",
-    "value", "window", "x_batch", "x_contract", "x_zero_point", "y_batch", "y_contract",
-    "y_zero_point", "zero_point",
+    "axes", "axis", "clip", "diff_min", "h_zero_point", "high", "left_shift", "low", "multiplier",
+    "power", "shift", "table", "value", "window", "x_batch", "x_contract", "x_zero_point",
+    "y_batch", "y_contract", "y_zero_point", "zero_point",
 }  # fmt: skip
 
 

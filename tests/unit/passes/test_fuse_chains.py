@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ from rlx.ops.q import (
     QTable,
 )
 from rlx.passes import pipeline
-from rlx.passes.chains import channel_functions
+from rlx.passes.chains import MAX_CHANNELS, channel_functions
 from rlx.passes.fit import REWRITES
 from rlx.passes.fuse_chains import FuseChains
 from support.files.tflite_builder import run_tflm
@@ -188,6 +190,34 @@ def test_a_value_read_twice_is_computed_in_the_chain():
     graph.output(graph.apply(add, shared, shared))
     (op,) = fused_ops(graph)
     assert isinstance(op, QTable)
+
+
+def test_a_chain_may_have_many_values_that_are_read_twice():
+    graph = Graph("net")
+    value = graph.input("x", i8(1, 256, 1, 3))
+    slopes = graph.constant(np.array([-128, 3, 100], np.int8))
+    mul = QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(2**-7), zero_point=-1)
+    for _ in range(60):
+        value = graph.apply(QMaximum(), value, graph.apply(mul, value, slopes))
+    graph.output(value)
+    (op,) = fused_ops(graph)
+    assert len(tuple(op.body.op_nodes)) == 120
+
+
+def test_a_chain_may_be_longer_than_pythons_stack():
+    count, values = 2 * sys.getrecursionlimit(), np.arange(-128, 128, dtype=np.int8)
+    turn = QTable(table=tuple(np.roll(values, 1).tolist()))
+    graph = FuseChains().apply(uniform(*[turn] * count))
+    (node,) = graph.op_nodes
+    assert node.op.table == tuple(np.roll(values, count).tolist())
+
+
+def test_ops_with_more_constants_than_are_tabulated_stay():
+    graph = Graph("net")
+    x, y = (i8(1, MAX_CHANNELS + 1), np.arange(MAX_CHANNELS + 1).astype(np.int8))
+    value = graph.apply(QMaximum(), graph.input("x", x), graph.constant(y))
+    graph.output(graph.apply(QMaximum(), value, graph.constant(y[::-1].copy())))
+    assert FuseChains().apply(graph) is graph
 
 
 def test_a_fused_node_has_the_origins_of_all():

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 
 RULES.refuse(MADE_FOR_TARGETS, QChain)
+RULES.refuse("TFLite's kernels have no result for some quotients near 0 and by 0", QDiv)
 
 
 @RULES.rule(QAdd, QSub)
@@ -91,17 +92,6 @@ def _scaled_operands(
             "export a network that rlx quantized or read",
         )
     return call.tensor(x), call.tensor(y)
-
-
-@RULES.rule(QDiv)
-def export_div(call: ExportedNode) -> None:
-    """``DIV``."""
-    op = cast("QDiv", call.op)
-    x, y = call.node.operands
-    product = call.scale(y, op.y_zero_point) * call.scale(call.result, op.zero_point)
-    call.require_rescale(op.rescale, rescale_of(call.scale(x, op.x_zero_point) / product))
-    operands = call.tensor(x), call.tensor(y)
-    call.finish_clamped("DIV", *operands, version=2, clamp=(op.low, op.high))
 
 
 @RULES.rule(QMul)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.ops.q import QChain
 from rlx.ops.tabulate import tabulated
 from rlx.targets.operands import unsupported
 from rlx_c.candidate import Candidate
@@ -44,12 +43,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate with a table for each channel.
 
     Raises:
-        UnsupportedOpError: The node has no such tables, or is a chain of fewer elements.
+        UnsupportedOpError: The node has no such tables.
     """
     functions, type_ = functions_of(node), node.types[0]
     loops = pixel_loops(type_)
-    if isinstance(node.op, QChain) and loops["channels"] * ENTRIES > type_.size:
-        raise unsupported(node, "its tables have more entries than it has elements")
     data = np.broadcast_to(functions.tables, (loops["channels"], ENTRIES)).reshape(-1)
     kernel = Kernel.of("channel_table", "channel_table/kernel", loops)
     note = f"{node.op.name} of -128 .. 127, for each channel"
