@@ -57,7 +57,10 @@ def test_equal_tables_are_stored_once():
 
 def test_constant_operands_count_as_constants():
     graph = Graph("g")
-    x, low, high = graph.input("x", i8(5)), *(graph.constant(np.full(5, n, np.int8)) for n in (3, 9))
+    x, low, high = (
+        graph.input("x", i8(5)),
+        *(graph.constant(np.full(5, n, np.int8)) for n in (3, 9)),
+    )
     y = graph.apply(QMinimum(), graph.apply(QMaximum(), x, low), high)
     graph.output(graph.apply(QMinimum(), y, high))
     lowered = program(planned(graph))
