@@ -34,8 +34,8 @@ KEYWORDS: Final = {
 """Keyword arguments that are not called like the option."""
 
 SHELL_ONLY: Final = frozenset(
-    {"batch-size", "bound", "budget", "build-dir", "by-layer", "compress", "csv", "debug", "diff",
-     "dump-dir", "expect", "fix-ranges", "help", "html", "json", "junit", "manifest", "max-abs",
+    {"batch-size", "bound", "budget", "build-dir", "by-layer", "compress", "csv", "cycles", "debug",
+     "diff", "dump-dir", "expect", "fix-ranges", "help", "html", "json", "junit", "manifest", "max-abs",
      "max-rel", "md", "mean", "memory", "netlist", "no-cache", "no-run", "only-outputs", "plot",
      "quiet", "rename", "scale", "std", "svg", "text", "verify-each", "version", "wide",
      "write-settings"}
