@@ -34,12 +34,11 @@ if TYPE_CHECKING:
     from rlx.frontends.weights.loading import load_weights
     from rlx.ir import Dim, DType, Node, QuantParams, TensorType, Value, f32, i8, i32
     from rlx.ir import Graph as _Graph
-    from rlx.ir.file import save
     from rlx.ir.module import GraphModule
     from rlx.metrics.comparison_result import Comparison
     from rlx.metrics.criteria import Criteria
     from rlx.metrics.inference import Accuracy, Layers, LayerValues, Ranked, Result
-    from rlx.networks import Network, load
+    from rlx.networks import Network, load, save
     from rlx.passes import PrecisionPolicy
     from rlx.passes.transforms.bind import bind
     from rlx.passes.transforms.freeze import freeze
@@ -132,7 +131,7 @@ _HOMES = {
     "report": "rlx.api",
     "roofline": "rlx.api",
     "run": "rlx.api",
-    "save": "rlx.ir.file",
+    "save": "rlx.networks",
     "scan": "rlx.tracing.control",
     "trace": "rlx.tracing",
     "verify": "rlx.api",

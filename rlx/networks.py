@@ -15,6 +15,7 @@ from rlx import frontends
 from rlx.frontends.open_shapes import DimensionSizes
 from rlx.frontends.registry import with_sizes
 from rlx.ir import Graph, supplied
+from rlx.ir.file import save as write_module
 from rlx.ir.layer_names import with_layer_names
 from rlx.ir.module import GraphModule, HasModule, Stage
 from rlx.ir.printer import summarize_graph
@@ -122,6 +123,31 @@ def load(
     """
     accepted = limits_of(limits)
     return Network(frontends.load(path, format, options=options, limits=accepted, **settings))
+
+
+@checked_call
+def save(module: GraphModule | Graph | HasModule | Builder, path: str | PathLike[str]) -> None:
+    """Write a network to ``path``, which appears complete or not at all.
+
+    Args:
+        module: A network; a graph is written as one at the first stage. A graph made by hand or by
+            ``rlx.trace`` is written with the values of its parameters; those without a value stay
+            parameters.
+        path: File to write, such as ``"net.rlx"``.
+
+    Raises:
+        UsageError: It is none of these, or the suffix is that of another model format.
+        VerifyError: The module breaks an invariant of its stage.
+        OutputError: The file cannot be written.
+
+    Example:
+        >>> rlx.save(rlx.load("digits/digits.tflite"), "copy.rlx")
+        >>> rlx.load("copy.rlx").name
+        'digits'
+    """
+    if isinstance(module, Builder):
+        module = freeze(module.graph, module.parameters)
+    write_module(module, path)
 
 
 def module_of(model: Model) -> tuple[GraphModule, str | None]:

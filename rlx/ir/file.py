@@ -144,20 +144,13 @@ def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) 
     """Write ``module`` to ``path``, which appears complete or not at all.
 
     Args:
-        module: A network; a graph is written as one at the first stage. A graph made by hand has
-            ``graph.module``: its parameters have no values in the file, unless ``rlx.freeze`` made
-            them constants.
-        path: File to write, such as ``"net.rlx"``.
+        module: A network; a graph is written as one at the first stage.
+        path: File to write.
 
     Raises:
         UsageError: It is neither, or the suffix is that of another model format.
         VerifyError: The module breaks an invariant of its stage.
         OutputError: The file cannot be written.
-
-    Example:
-        >>> rlx.save(rlx.load("digits/digits.tflite"), "copy.rlx")
-        >>> rlx.load("copy.rlx").name
-        'digits'
     """
     check_suffix(path)
     module = as_module(module)

@@ -66,6 +66,17 @@ def test_open_dimensions_follow_the_data_or_are_bound(tmp_path):
     assert bound.inputs["x"].shape == (5, 4)
 
 
+def test_a_traced_network_is_saved_with_its_parameters(tmp_path):
+    w = np.arange(4, dtype=np.float32)
+    traced = rlx.trace("net", lambda g: g.input("x", 4) * g.param("w", value=w))
+    rlx.save(traced, tmp_path / "net.rlx")
+    x = np.ones(4, np.float32)
+    assert np.array_equal(rlx.run(tmp_path / "net.rlx", x[np.newaxis]).values[0], w)
+    open_graph = rlx.trace("net", lambda g: g.input("x", 4) * g.param("w", 4))
+    rlx.save(open_graph, tmp_path / "open.rlx")
+    assert [p.name for p in rlx.load(tmp_path / "open.rlx").graph.params] == ["w"]
+
+
 def test_what_quantize_returns_is_a_network_too(tmp_path):
     network = rlx.bind(linear(), {"n": 1})
     samples = np.random.default_rng(0).standard_normal((20, 1, 4)).astype(np.float32)
