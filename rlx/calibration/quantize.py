@@ -20,15 +20,13 @@ from rlx.calibration.widths import (
     weight_bytes,
     within,
 )
-from rlx.ir.layer_names import layer_names, origins_of, with_layer_names
+from rlx.ir.layer_names import layer_key, layer_names, origins_of, with_layer_names
 from rlx.ir.module import GraphModule, HasModule
 from rlx.metrics.compare import compare_on
 from rlx.metrics.spread import spread_of_results, spread_of_weights
-from rlx.passes.dead_code import DeadCode
 from rlx.passes.quantize.activations import clamped
-from rlx.passes.quantize.convert import prepare
 from rlx.passes.quantize.equalize import Equalize, before_depthwise, equalize_results
-from rlx.passes.quantize.readiness import simplified
+from rlx.passes.quantize.readiness import prepared, simplified
 from rlx.passes.quantize.rounding import LIMITS
 from rlx.passes.quantize.single import in_float32
 from rlx.samples.batches import read_samples
@@ -214,7 +212,7 @@ class _Work:
         return equalize_results(graph, channel_ranges(graph, nodes, few))
 
     def _measure(self, graph: Graph) -> MeasuredGraph:
-        ready = DeadCode().apply(prepare(DeadCode().apply(graph)).graph)
+        ready = prepared(graph)
         few = self.settings.weights != "8" or self._few_bits_stated()
         observation = observe(
             ready, self.samples, squares=few, progress=self.progress, pool=self.pool
@@ -334,7 +332,7 @@ def _layer_reports(
                 scale=params.scale[0],
                 zero_point=params.zero_point[0],
                 loss=measured.loss(value, bits),
-                closeness=closeness.get((node.name, node.origin.location)),
+                closeness=closeness.get(layer_key(node)),
                 results=spread_of_results(histogram, params),
                 weight_values=None if layer is None else _weight_spread(measured, node, layer),
                 range_of=measured.range_of(value),

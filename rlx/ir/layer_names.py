@@ -139,6 +139,11 @@ def main_node(nodes: Sequence[Node]) -> Node:
     return ([n for n in computing if not _is_function(n)] or computing or nodes)[-1]
 
 
+def layer_key(node: Node) -> tuple[str, str]:
+    """Return the key of the layer that a node is part of: its name and where it comes from."""
+    return node.name or node.origin.layer, node.origin.location
+
+
 def origins_of(node: Node) -> tuple[str, ...]:
     """Return the nodes of the model of which a node was made, its main one first.
 

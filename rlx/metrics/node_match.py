@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rlx.ir.graph import Source
-from rlx.ir.layer_names import layer_names, main_node, origins_of
+from rlx.ir.layer_names import layer_key, layer_names, main_node, origins_of
 from rlx.metrics.layer_match import matched_runs
 from rlx.ops.nn import NnClamp, NnRelu
 from rlx.passes.quantize.equalize import Equalize, scaled_nodes
@@ -54,7 +54,8 @@ def matched_layers(first: Graph, second: Graph) -> list[LayerMatch]:
     """Return the layers that both graphs have, in the order of the first.
 
     They have the same name and come from the same place; or the same name, where it is one
-    layer's only. Layers that :func:`equalized_layers` names are left out.
+    layer's only. Nodes of a traced network have no names: those of their layers tell them apart.
+    Layers that :func:`equalized_layers` names are left out.
     """
     return [layer for layer in _layers(first, second) if not layer.equalized]
 
@@ -70,7 +71,8 @@ def equalized_layers(first: Graph, second: Graph) -> tuple[str, ...]:
 
 def _layers(first: Graph, second: Graph) -> list[LayerMatch]:
     """Return the layers that both graphs have, also those that cannot be compared."""
-    mine, theirs = _by_place(first), _by_place(second)
+    named_only = any(node.name for node in first.op_nodes)
+    mine, theirs = (_by_place(graph, named_only=named_only) for graph in (first, second))
     named = {name: value for (name, _), value in theirs.items()}
     users, mains, other_mains = first.users(), _mains(first), _mains(second)
     names, scaled = layer_names(first), _scaled(first, second)
@@ -81,7 +83,7 @@ def _layers(first: Graph, second: Graph) -> list[LayerMatch]:
         if other is None or other.type.size != value.type.size:
             continue
         main = mains[name, origin]
-        other_main = other_mains[_place(other.node)]
+        other_main = other_mains[layer_key(other.node)]
         match = _match(main, names[main], (value, other), users)
         match = replace(match, equalized=bool({value.node, other.node} & scaled))
         layers.append(
@@ -90,13 +92,15 @@ def _layers(first: Graph, second: Graph) -> list[LayerMatch]:
     return layers
 
 
-def _by_place(graph: Graph) -> dict[tuple[str, str], Value]:
-    """Return the last result of each layer, by its name and where it comes from."""
+def _by_place(graph: Graph, *, named_only: bool) -> dict[tuple[str, str], Value]:
+    """Return the last result of each layer, by its key."""
     values: dict[tuple[str, str], Value] = {}
     for node in graph.nodes:
-        if isinstance(node.op, Source) or not node.name or len(node.types) != 1:
+        if isinstance(node.op, Source) or len(node.types) != 1:
             continue
-        type_, key = node.types[0], _place(node)
+        type_, key = node.types[0], layer_key(node)
+        if not (node.name if named_only else key[0]):
+            continue
         if type_.is_static and (type_.dtype.is_float or type_.quant is not None):
             values.pop(key, None)
             values[key] = node.result
@@ -107,7 +111,7 @@ def _mains(graph: Graph) -> dict[tuple[str, str], Node]:
     """Return the main node of each layer, by the layer's key."""
     groups: dict[tuple[str, str], list[Node]] = {}
     for node in graph.op_nodes:
-        groups.setdefault(_place(node), []).append(node)
+        groups.setdefault(layer_key(node), []).append(node)
     return {key: main_node(nodes) for key, nodes in groups.items()}
 
 
@@ -122,11 +126,6 @@ def _scaled(first: Graph, second: Graph) -> frozenset[Node]:
     return scaled_nodes(second if equalized[0] else first)
 
 
-def _place(node: Node) -> tuple[str, str]:
-    """Return the key of the layer that a node is part of."""
-    return node.name, node.origin.location
-
-
 def _match(
     main: Node, name: str, values: tuple[Value, Value], users: dict[Value, list[Node]]
 ) -> LayerMatch:
@@ -135,7 +134,7 @@ def _match(
         name=name,
         origin=main.origin.location,
         op=main.op.name,
-        key=_place(main),
+        key=layer_key(main),
         origins=_origins(*values),
         values=values,
         row=values[1],
@@ -173,7 +172,7 @@ def matched_nodes(first: Graph, second: Graph) -> list[LayerMatch]:
             continue
         for mine_node, other in zip(mine, theirs, strict=True):
             a, b = mine_node.result, other.result
-            is_part = _place(mine_node) in matched_keys or b in matched_values
+            is_part = layer_key(mine_node) in matched_keys or b in matched_values
             if not is_part and a.type.shape == b.type.shape:
                 layers.append(_match(mine_node, names[mine_node], (a, b), users))
     layers = [layer for layer in layers if not layer.equalized]

@@ -11,6 +11,7 @@ from rlx.passes.index_chains import IndexChains
 from rlx.passes.quantize.convert import Converted, convert, prepare
 from rlx.passes.quantize.fold_batch_norm import FoldBatchNorm
 from rlx.passes.quantize.islands import TabulateIslands, floats_within
+from rlx.passes.quantize.linear_form import LinearForm
 from rlx.passes.quantize.single import in_float32
 from rlx.passes.unroll import unroll
 from rlx.support.errors import QuantizationError, UnsupportedOpError
@@ -22,13 +23,27 @@ if TYPE_CHECKING:
 def simplified(graph: Graph, *, keep_stored: bool = True) -> Graph:
     """Return a float graph as calibration sees it: unrolled, constants and batch norms folded.
 
+    Products with constant matrices are dense layers.
+
     Args:
         graph: The graph.
         keep_stored: Whether weights that the graph stores as integers stay these.
     """
     keep = (RealDequantize,) if keep_stored else ()
     folded = FoldConstants(keep=keep, keep_narrow=True).apply(_plain(graph))
-    return DeadCode().apply(FoldBatchNorm().apply(folded))
+    return DeadCode().apply(FoldBatchNorm().apply(LinearForm().apply(folded)))
+
+
+def prepared(graph: Graph) -> Graph:
+    """Return a simplified graph in the ops that are converted.
+
+    Ops that are written in simpler ones become products with matrices too.
+
+    Raises:
+        UnsupportedOpError: Something has no integer form.
+    """
+    made = prepare(DeadCode().apply(graph)).graph
+    return DeadCode().apply(LinearForm().apply(made))
 
 
 def _plain(graph: Graph) -> Graph:
