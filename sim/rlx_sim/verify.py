@@ -226,12 +226,13 @@ class FpgaVerifier:
         Args:
             folder: An output folder of ``rlx emit --target fpga``.
             inputs_limit: Frames of the golden vectors to run; None for all.
-            tools: ``verilator``, and ``cocotb``, ``testbench`` (the SystemVerilog testbench under
-                Verilator), ``testbench:icarus`` (in Icarus Verilog) or ``netlist`` (the design
-                mapped to its device by Yosys, under Verilator) to run these too; None for the first
-                two whose tools are installed, or ``testbench:icarus`` in place of both.
+            tools: Some of ``verilator`` (lint, and the C++ harness), ``cocotb``, ``testbench`` (the
+                SystemVerilog testbench under Verilator), ``testbench:icarus`` (in Icarus Verilog)
+                and ``netlist`` (the design mapped to its device by Yosys, under Verilator); None
+                for the first two whose tools are installed, or ``testbench:icarus`` in place of
+                both.
             timeout_s: Wall-clock limit of each step.
-            waves: File for a waveform, ``.vcd`` or ``.fst``, or None.
+            waves: File for a waveform of ``verilator``, ``.vcd`` or ``.fst``, or None.
             progress: Called with a description of each step.
             pool: Runs the frames of Verilator, in parts.
 
@@ -254,12 +255,15 @@ class FpgaVerifier:
         if tools is None and not plan.tools:
             raise nothing_runs("SystemVerilog", plan.not_run)
         self.tools_used(folder, tools)  # refuse missing tools before building
+        if waves is not None:
+            find("verilator")
         benches = {"testbench": "verilator", "testbench:icarus": "icarus"}
-        testbenches = [benches[name] for name in tools or () if name in benches]
+        testbenches = [benches[name] for name in plan.tools if name in benches]
         results = verify_fpga(
             folder, vectors, timeout_s=timeout_s, cocotb="cocotb" in plan.tools,
             bench_limit=inputs_limit,
-            verilator=tools is not None or "verilator" in plan.tools,
+            # Nothing else writes waveforms.
+            verilator="verilator" in plan.tools or waves is not None,
             testbenches=testbenches, netlist=_netlist_device(manifest, tools), waves=waves,
             progress=progress, pool=pool,
         )  # fmt: skip
@@ -287,7 +291,7 @@ class FpgaVerifier:
         """Return the tools of a verification; see ``rlx.driver.verification.repeat.Repeatable``."""
         names = self.plan(folder, tools).tools
         used = set()
-        if tools is not None or "verilator" in names:
+        if any(name != "testbench:icarus" for name in names):
             used |= {"verilator", "c++", "make"}
         if "cocotb" in names:
             used.add("cocotb")

@@ -185,7 +185,7 @@ def hardware_view(network: str, report: Mapping[str, Any]) -> View:
         layouts = report.get("layouts", ())
         note = f"layouts: {', '.join(layouts)}" if layouts else ""
         figures.append(ReportFigure("waveform", report["waves"], "", note))
-    simulator = "Icarus Verilog" if report["lint"] == "not run" else "Verilator"
+    simulator = "Verilator" if "verilator" in report["tools"] else "Icarus Verilog"
     return [
         Table(f"Simulations of {network}", columns, rows),
         Figures(f"Measured: {network} in {simulator}", tuple(figures)),

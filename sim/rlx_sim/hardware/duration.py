@@ -42,6 +42,7 @@ def expected(
     megabytes: float,
     frames: int,
     *,
+    verilator: bool = True,
     cocotb: bool,
     bench_limit: int | None = None,
     testbenches: Sequence[str] = (),
@@ -52,6 +53,7 @@ def expected(
         report: Content of ``report.json``; its ``latency`` and ``interval`` are used.
         megabytes: Size of the design's Verilog, in 10^6 bytes.
         frames: Golden vectors that are run.
+        verilator: Whether the design is linted and runs in the C++ harness.
         cocotb: Whether the cocotb bench runs.
         bench_limit: Frames of its first test; None for the bench's default.
         testbenches: Simulators of the SystemVerilog testbench.
@@ -68,7 +70,8 @@ def expected(
     cycles = latency + (frames - 1) * interval
     run = cycles * megabytes * _HARNESS_CYCLE
     harness = _step(_LINT, megabytes) + _step(_HARNESS, megabytes) + run
-    total = harness + len(testbenches) * (_step(_HARNESS, megabytes) + run)
+    total = harness if verilator else 0.0
+    total += len(testbenches) * (_step(_HARNESS, megabytes) + run)
     advice = "longer if the machine has other work"
     if not cocotb:
         return total, advice

@@ -84,20 +84,19 @@ def verify_fpga(
     progress: Callable[[str], None] | None = None,
     pool: Workers = IN_PROCESS,
 ) -> dict[str, Any]:
-    """Run all emitted sources and benches of a design, and compare with ``vectors``.
+    """Run the requested benches of an emitted design, and compare with ``vectors``.
 
-    Lint; the C++ harness over all frames without stalls, then over two with random stalls on both
-    sides after a reset in mid-frame; the cocotb bench with the folder's own golden vectors; the
-    harness again with the mapped netlist in place of the design.
+    Lint and the C++ harness over all frames without stalls, then over two with random stalls on
+    both sides after a reset in mid-frame; the cocotb bench with the folder's own golden vectors;
+    the SystemVerilog testbench; the harness with the mapped netlist in place of the design.
 
     Args:
         folder: The emitted design.
         vectors: Inputs and the reference's outputs.
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
-        bench_limit: Frames of its first test; None for the bench's default.
-        verilator: Whether Verilator is installed; if not, only the SystemVerilog testbench is run,
-            in Icarus Verilog.
+        bench_limit: Frames of its first test, and of the testbenches; None for their defaults.
+        verilator: Whether to lint the design and to run the C++ harness.
         testbenches: Simulators for the SystemVerilog testbench: ``verilator``, ``icarus``.
         netlist: Device that the design is mapped to, to simulate the netlist; None for no netlist.
         waves: File for a waveform of the run without stalls, ``.vcd`` or ``.fst``.
@@ -120,59 +119,86 @@ def verify_fpga(
     """
     notify = steps_of(progress)
     report = read_report(folder)
-    design = report["interface"]
-    if not verilator:
-        if waves is not None:
-            find("verilator")  # nothing else writes waveforms
-        return _icarus_alone(report, folder, vectors, timeout_s, notify)
     if waves is None and netlist is None:  # the time for waves depends on activity
-        size = _megabytes(folder, design["sources"])
+        size = _megabytes(folder, report["interface"]["sources"])
         expected_steps = expected(
             report,
             size,
             vectors.frames,
+            verilator=verilator,
             cocotb=cocotb,
             bench_limit=bench_limit,
             testbenches=testbenches,
         )
         notify.expect(*expected_steps)
+    result = _nothing_run(report)
+    if verilator:
+        result |= _harness_result(report, folder, vectors, waves, timeout_s, notify, pool)
+    _add_benches(
+        result, folder, bench_limit, timeout_s, notify, cocotb=cocotb, testbenches=testbenches
+    )
+    result["runs"] = _runs(result)
+    if not verilator:
+        result |= _of_first_run(result["runs"], vectors.frames)
+    if netlist is not None:
+        _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify, pool)
+    return result
+
+
+def _nothing_run(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results before the first simulation."""
+    return {
+        "target": "fpga",
+        "mismatches": [],
+        "latency": None,
+        "interval": None,
+        "predicted_interval": report.get("interval"),
+        "lint": "not run",
+        "tools": {},
+        "seconds": [],
+    }
+
+
+def _harness_result(
+    report: Mapping[str, Any],
+    folder: Path,
+    vectors: Golden,
+    waves: Path | None,
+    timeout_s: float,
+    notify: Steps,
+    pool: Workers,
+) -> dict[str, Any]:
+    """Lint the design, and return the results of the C++ harness."""
+    design = report["interface"]
     notify("lint")
     seconds = [Seconds("lint"), Seconds("verilator")]
     with seconds[0].part("lint"):
         _lint(folder, design, timeout_s)
     plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify, seconds[1], pool)
     with seconds[1].part("compare"):
-        result = _result(report, vectors, plain, stalled)
+        result = _result(vectors, plain, stalled)
     result["seconds"] = [one.as_json() for one in seconds]
     if waves is not None:
         result |= {"waves": str(waves), "layouts": layouts(folder, design["top"])}
-    _add_benches(
-        result, folder, bench_limit, timeout_s, notify, cocotb=cocotb, testbenches=testbenches
-    )
-    result["runs"] = _runs(result)
-    if netlist is not None:
-        _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify, pool)
     return result
 
 
-def _icarus_alone(
-    report: Mapping[str, Any], folder: Path, vectors: Golden, timeout_s: float, notify: Steps
-) -> dict[str, Any]:
-    """Return the results of the testbench in Icarus Verilog, which runs all golden vectors."""
-    notify("icarus: the emitted testbench")
-    result: dict[str, Any] = {"target": "fpga", "mismatches": [], "tools": {}, "seconds": []}
-    _add_testbench(result, folder, "icarus", timeout_s, notify.detail)
-    bench = result["testbench_icarus"]
-    result |= {
-        "inputs": bench["inputs"] or vectors.frames,
-        "equal": bench["equal"],
-        "latency": bench["latency"] or None,
-        "interval": bench["interval"] or None,
-        "predicted_interval": report.get("interval"),
-        "lint": "not run",
+def _of_first_run(runs: Sequence[Mapping[str, Any]], frames: int) -> dict[str, Any]:
+    """Return the totals of a verification without the harness: those of its first bench.
+
+    Args:
+        runs: Rows of the benches.
+        frames: Frames of a bench that failed before it counted any, or of the netlist.
+    """
+    if not runs:
+        return {"inputs": frames, "equal": frames}
+    first = runs[0]
+    return {
+        "inputs": first["inputs"] or frames,
+        "equal": first["equal"] or 0,
+        "latency": first["latency"] or None,
+        "interval": first["interval"] or None,
     }
-    rows = _runs({**result, "stalled": {}})
-    return result | {"runs": [row for row in rows if row["simulation"] != "verilator"]}
 
 
 def _add_benches(
@@ -193,7 +219,7 @@ def _add_benches(
         _add_bench(result, bench_run)
     for simulator in testbenches:
         notify(f"{simulator}: the emitted testbench")
-        _add_testbench(result, folder, simulator, timeout_s, notify.detail)
+        _add_testbench(result, folder, simulator, bench_limit, timeout_s, notify.detail)
 
 
 def _megabytes(folder: Path, sources: Sequence[str]) -> float:
@@ -257,21 +283,17 @@ def _harness_runs(
     return plain, _simulation(stalled)
 
 
-def _result(
-    report: Mapping[str, Any], vectors: Golden, plain: Simulation, stalled: Simulation
-) -> dict[str, Any]:
+def _result(vectors: Golden, plain: Simulation, stalled: Simulation) -> dict[str, Any]:
     """Return the results of the harness runs."""
     few = vectors.first(STALLED_FRAMES)
     wrong = compare("verilator", plain, vectors)
     disturbed = compare("verilator, stalled", stalled, few)
     return {
-        "target": "fpga",
         "inputs": vectors.frames,
         "equal": vectors.frames - len(wrong),
         "mismatches": [asdict(one) for one in (*wrong, *disturbed)],
         "latency": plain.latency,
         "interval": plain.interval,
-        "predicted_interval": report.get("interval"),
         "stalled": {"inputs": few.frames, "equal": few.frames - len(disturbed)},
         "lint": "clean",
         "tools": {"verilator": find_verilator().version},
@@ -281,7 +303,8 @@ def _result(
 def _add_bench(result: dict[str, Any], bench_run: CocotbRun) -> None:
     """Add the results of the cocotb bench; a failed test is a mismatch."""
     result["cocotb"] = {"tests": bench_run.tests, "passed": bench_run.passed, **bench_run.figures}
-    result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
+    cocotb = importlib.metadata.version("cocotb")
+    result["tools"] |= {"cocotb": cocotb, "verilator": find_verilator().version}
     if bench_run.passed != bench_run.tests:
         result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
 
@@ -290,17 +313,20 @@ def _add_testbench(
     result: dict[str, Any],
     folder: Path,
     simulator: str,
+    frames: int | None,
     timeout_s: float,
     show: Callable[[str], None],
 ) -> None:
     """Add the results of the SystemVerilog testbench; a failure is a mismatch."""
-    found = run_testbench(folder, simulator=simulator, timeout_s=timeout_s, show=show)
+    bench_run = run_testbench(
+        folder, simulator=simulator, frames=frames, timeout_s=timeout_s, show=show
+    )
     name = "testbench" if simulator == "verilator" else f"testbench_{simulator}"
-    result[name] = found.to_json()
-    result["seconds"].append(found.seconds.as_json())
+    result[name] = bench_run.to_json()
+    result["seconds"].append(bench_run.seconds.as_json())
     result["tools"] |= {simulator: find(simulator).version}
-    if not found.passed:
-        result["mismatches"].append({"simulator": name, "verdict": found.verdict})
+    if not bench_run.passed:
+        result["mismatches"].append({"simulator": name, "verdict": bench_run.verdict})
 
 
 def _add_netlist(
@@ -332,8 +358,10 @@ def _add_netlist(
         )  # fmt: skip
     result["seconds"].append({**seconds.as_json(), "simulation": run.name})
     tool, _, version = str(synthesis["tool"]).partition(" ")
-    result["tools"] |= {tool: version}
+    result["tools"] |= {tool: version, "verilator": find_verilator().version}
     result["netlist"] = run.as_json()
+    for figure in ("latency", "interval"):
+        result[figure] = result[figure] or result["netlist"][figure]
     result["runs"] += run.rows()
     result["mismatches"] += run.mismatches()
     wrong = {one["frame"] for one in result["mismatches"] if "frame" in one}
@@ -356,8 +384,8 @@ def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
         return {k.removeprefix(prefix): n for k, n in bench.items() if k.startswith(prefix)}
 
     rows = {
-        "verilator": result,
-        "verilator, pauses and a reset": result["stalled"],
+        "verilator": result if "stalled" in result else {},
+        "verilator, pauses and a reset": result.get("stalled", {}),
         "cocotb": bench,
         "cocotb, pauses": part("stalled_"),
         "cocotb, a reset": part("reset_"),

@@ -13,7 +13,7 @@ from rlx.support.process import run
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 MIN_ICARUS_VERSION: Final = 11
 """Oldest version that reads the SystemVerilog of emitted wrappers."""
@@ -37,6 +37,7 @@ def find_icarus() -> tuple[Path, str]:
 def build_testbench(
     files: Sequence[str],
     top: str,
+    parameters: Mapping[str, int],
     *,
     cwd: Path,
     output: Path,
@@ -48,6 +49,7 @@ def build_testbench(
     Args:
         files: Verilog, relative to ``cwd``.
         top: Module of the testbench.
+        parameters: Its parameters that differ from their defaults.
         cwd: Working folder of the compiler.
         output: Folder for all built files.
         timeout_s: Wall-clock limit.
@@ -61,6 +63,7 @@ def build_testbench(
     del show
     compiler, _ = find_icarus()
     program = output.resolve() / f"{top}.vvp"
-    argv = [str(compiler), "-g2012", "-s", top, "-o", str(program), *files]
+    defined = [f"-P{top}.{name}={value}" for name, value in parameters.items()]
+    argv = [str(compiler), "-g2012", "-s", top, *defined, "-o", str(program), *files]
     run(argv, cwd=cwd, timeout_s=timeout_s)
     return (str(compiler.with_name("vvp")), "-n", str(program))

@@ -65,6 +65,7 @@ def run_testbench(
     folder: Path,
     *,
     simulator: str = "verilator",
+    frames: int | None = None,
     timeout_s: float = TIMEOUT_S,
     show: Callable[[str], None] | None = None,
 ) -> TestbenchRun:
@@ -75,6 +76,7 @@ def run_testbench(
     Args:
         folder: The emitted design.
         simulator: One of :data:`SIMULATORS`.
+        frames: Frames to send; None for the testbench's own number.
         timeout_s: Wall-clock limit of the build, and of the run.
         show: Called with each C++ file that is compiled.
 
@@ -85,11 +87,13 @@ def run_testbench(
         TimeLimitError: It took too long.
     """
     top, files = _sources(folder)
-    build = SIMULATORS[simulator]
+    build, parameters = SIMULATORS[simulator], {} if frames is None else {"Frames": frames}
     seconds = Seconds("testbench" if simulator == "verilator" else "testbench, Icarus")
     with plain_folder(folder) as plain, work_folder("testbench") as work:
         with seconds.part("compile"):
-            argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s, show=show)
+            argv = build(
+                files, top, parameters, cwd=plain, output=work, timeout_s=timeout_s, show=show
+            )
         with seconds.part("simulate"):
             completed = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
     return replace(verdict_of(completed.stdout + completed.stderr), seconds=seconds)

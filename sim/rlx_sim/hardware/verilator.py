@@ -22,7 +22,7 @@ from rlx.support.errors import ToolMissingError
 from rlx.support.process import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 MIN_VERILATOR_VERSION: Final = (5, 36)
 """Oldest system Verilator that cocotb 2.1 compiles against."""
@@ -135,6 +135,7 @@ def build(
 def build_testbench(
     files: Sequence[str],
     top: str,
+    parameters: Mapping[str, int],
     *,
     cwd: Path,
     output: Path,
@@ -146,6 +147,7 @@ def build_testbench(
     Args:
         files: Verilog, relative to ``cwd``.
         top: Module of the testbench.
+        parameters: Its parameters that differ from their defaults.
         cwd: Working folder of Verilator.
         output: Folder for all built files.
         timeout_s: Wall-clock limit.
@@ -155,7 +157,8 @@ def build_testbench(
         SimulationError: Verilator or the C++ compiler refused; carries the last lines.
         TimeLimitError: It took longer than ``timeout_s``.
     """
-    kind = ("--binary", "--timing")
+    defined = (f"-G{name}={value}" for name, value in parameters.items())
+    kind = ("--binary", "--timing", *defined)
     return (str(_build(kind, files, top, cwd, output, (), timeout_s, show)),)
 
 

@@ -51,12 +51,28 @@ def designs(tmp_path_factory):
 @pytest.mark.sim
 def test_testbench_reports_in_both_simulators_what_the_other_bench_reports(folder, capsys):
     wanted = "verilator,testbench,testbench:icarus"
-    assert main(["verify", str(folder), "--with", wanted, "--json"]) == 0
+    assert main(["verify", str(folder), "--with", wanted, "--frames", "5", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["testbench"] == found["testbench_icarus"] == {
-        "inputs": 16, "equal": 16, "latency": found["latency"], "interval": found["interval"],
+        "inputs": 5, "equal": 5, "latency": found["latency"], "interval": found["interval"],
     }  # fmt: skip
     assert found["tools"]["icarus"] == find_icarus()[1]
+
+
+@pytest.mark.sim
+def test_only_the_named_simulator_runs(folder, capsys):
+    argv = ["verify", str(folder), "--with", "testbench:icarus", "--no-cache", "--json"]
+    assert main(argv) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["tools"]) == ["icarus"]
+    assert found["lint"] == "not run"
+    assert [(row["simulation"], row["equal"]) for row in found["runs"]] == [
+        ("testbench, Icarus", 16)
+    ]
+    assert main([*argv, "--frames", "2"]) == 0
+    few = json.loads(capsys.readouterr().out)
+    assert (few["inputs"], few["equal"], few["runs"][0]["inputs"]) == (2, 2, 2)
+    assert (few["latency"], few["interval"]) == (found["latency"], found["interval"])
 
 
 @pytest.mark.sim
