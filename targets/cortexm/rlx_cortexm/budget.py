@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx.support.errors import DoesNotFitError
+from rlx_cortexm.code_size import with_margin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +36,7 @@ def check_budget(
     needs: list[int] = [report[f"{k}_bytes"] for k in ("arena", "constant", "code")]
     arena, constants, code = needs
     arena += report.get("variable_bytes", 0) + _state_bytes(report)
-    problems, suggestions = [], []
+    problems, suggestions, note = [], [], ""
     if ram is not None and arena > ram:
         peak = report["peak"]
         needed, limit = _sizes(arena, ram)
@@ -52,12 +53,13 @@ def check_budget(
             else f"the code needs about {needed}"
         )
         problems.append(f"flash: {needs_flash}, --flash is {limit}")
-        suggestions.append(f"--flash {constants + code}")
+        suggestions.append(f"--flash {constants + with_margin(code)}")
+        note = "; the size of code is predicted, --flash has a margin for that"
     if problems:
         raise DoesNotFitError(
             "\n  ".join(["over the memory budget", *problems]),
             where=name,
-            hint=f"use {' '.join(suggestions)}",
+            hint=f"use {' '.join(suggestions)}{note}",
         )
     if chip is not None:
         _check_part(name, report, chip)

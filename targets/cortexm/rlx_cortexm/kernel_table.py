@@ -54,7 +54,9 @@ def kernel_table(module: GraphModule, settings: KernelSettings, cpu: str) -> Tab
     choice = choice_of(module.plan, settings)
     rows: list[tuple[object, ...]] = []
     names = layer_names(module.graph)
-    layers = zip(module.plan.schedule, choice.candidates, losers(choice, code_sizes), strict=True)
+    layers = zip(
+        module.plan.schedule, choice.candidates, losers(choice, settings.code_sizes), strict=True
+    )
     for node, candidate, alternatives in layers:
         rows += _rows(names[node], node, candidate, alternatives, settings.core)
     price = choice.objective

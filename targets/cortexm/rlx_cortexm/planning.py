@@ -12,7 +12,7 @@ from rlx.memory import elementwise_in_place, to_lir
 from rlx.ops.q import QLstmCell, QSoftmax, QSvdfState
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm.chains import chains_as_ops
-from rlx_cortexm.code_size import code_bytes
+from rlx_cortexm.code_size import code_bytes, with_margin
 from rlx_cortexm.program import KernelSettings, min_scratch, program
 from rlx_cortexm.streaming import variants
 from rlx_cortexm.weights_file import VARIABLE_BYTES
@@ -96,7 +96,7 @@ def _price(lowered: LoweredProgram, settings: KernelSettings) -> tuple[int, int]
     """Return the amounts to minimise: bytes beyond the limits, then the objective's cost."""
     code = code_bytes(lowered.kernels, len(lowered.steps))
     flash = code + lowered.constant_bytes
-    limited = code if settings.constants_in_file else flash
+    limited = with_margin(code) + (0 if settings.constants_in_file else lowered.constant_bytes)
     over = sum(
         max(found - limit, 0)
         for found, limit in ((lowered.arena_bytes, settings.ram), (limited, settings.flash))

@@ -14,7 +14,7 @@ from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES, MemoryLimits, Need, choo
 from rlx_c.layer import LoweredLayer
 from rlx_c.losers import KernelChoice
 from rlx_c.program import assemble_program
-from rlx_cortexm.code_size import code_sizes, entry_bytes
+from rlx_cortexm.code_size import code_sizes, entry_with_margin, sizes_with_margin
 from rlx_cortexm.core import DEFAULT_CORE, CortexCore
 from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.weights_file import CODE_BYTES as CHECK_BYTES
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import GraphModule, MemoryPlan, Node, Placement
+    from rlx_c.candidate import CodeSizes
     from rlx_c.program import LoweredProgram
 
 
@@ -45,16 +46,21 @@ class KernelSettings:
     constants_in_file: bool = False
 
     def kernel_flash(self, plan: MemoryPlan) -> int | None:
-        """Return the flash that there is for kernels and their tables."""
+        """Return the flash that there is for kernels, with a margin, and for their tables."""
         if self.flash is None:
             return None
+        entry = entry_with_margin(len(plan.schedule))
         if self.constants_in_file:
-            fixed = entry_bytes(len(plan.schedule)) + CHECK_BYTES
-            return max(self.flash - fixed, 0) + self._min_table_bytes(plan)
+            left = self.flash - entry - CHECK_BYTES
+            return max(left, 0) + self._min_table_bytes(plan)
         read = (v for n in plan.schedule for v in candidates(n, self.core)[-1].lower().operands)
         constants = {value for value in read if value.constant is not None}
-        fixed = entry_bytes(len(plan.schedule)) + sum(v.type.nbytes for v in constants)
-        return max(self.flash - fixed, 0)
+        return max(self.flash - entry - sum(v.type.nbytes for v in constants), 0)
+
+    @property
+    def code_sizes(self) -> CodeSizes:
+        """Bytes of machine code of a kernel; with a margin if there is a limit."""
+        return code_sizes if self.flash is None else sizes_with_margin
 
     def _min_table_bytes(self, plan: MemoryPlan) -> int:
         """Return bytes that kernels' tables take in any case, and that are not in flash."""
@@ -102,7 +108,7 @@ def choice_of(plan: MemoryPlan, settings: KernelSettings) -> KernelChoice:
     return next(
         KernelChoice(needs, arena, what, limits, chosen)
         for what, limits in tries
-        if (chosen := choose(needs, arena, what, limits, code_sizes)) is not None
+        if (chosen := choose(needs, arena, what, limits, settings.code_sizes)) is not None
     )
 
 

@@ -35,7 +35,10 @@ def test_refusal_names_both_limits():
 def test_refusal_names_the_limit_that_is_exceeded():
     with pytest.raises(DoesNotFitError, match=r"\n  RAM: [^\n]*\n  hint: use ram=70000$"):
         check_budget("net", REPORT, ram=69_999, flash=72_000)
-    with pytest.raises(DoesNotFitError, match=r"budget\n  flash: [^\n]*\n  hint: use flash=72000$"):
+    with pytest.raises(
+        DoesNotFitError,
+        match=r"budget\n  flash: [^\n]*\n  hint: use flash=73756; the size of [^\n]*$",
+    ):
         check_budget("net", REPORT, ram=70_000, flash=71_999)
 
 
@@ -45,9 +48,27 @@ def test_what_the_refusal_says_fits():
         TARGET.emit(planned(graph), CortexMOptions(ram=1, flash=1))
     ram, flash = (int(number) for number in re.findall(r"=(\d+)", refusal.value.hint))
     assert TARGET.emit(planned(graph), CortexMOptions(ram=ram, flash=flash)).files
-    for less in ({"ram": ram - 1}, {"flash": flash - 1}):
+    report = TARGET.estimate(planned(graph), CortexMOptions(flash=flash))
+    predicted = report["constant_bytes"] + report["code_bytes"]
+    assert predicted < flash
+    for less in ({"ram": ram - 1}, {"flash": predicted - 1}):
         with pytest.raises(DoesNotFitError):
             TARGET.estimate(planned(graph), CortexMOptions(**less))
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize(
+    "make_graph", KERNEL_GRAPHS[:2], ids=lambda make_graph: make_graph.__name__
+)
+@pytest.mark.parametrize("factor", [1.0, 1.1, 1.5])
+def test_the_firmware_keeps_to_the_suggested_flash(tmp_path, make_graph, factor):
+    graph = make_graph()
+    with pytest.raises(DoesNotFitError) as refusal:
+        TARGET.estimate(planned(graph), CortexMOptions(flash=1))
+    flash = int(factor * int(re.findall(r"=(\d+)", refusal.value.hint)[0]))
+    emission = TARGET.emit(planned(graph), CortexMOptions(flash=flash))
+    sizes = FirmwareBuild().build(write(tmp_path / "net", emission), tmp_path / "build").sizes
+    assert sizes.text + sizes.const + sizes.data <= flash
 
 
 @pytest.mark.qemu
