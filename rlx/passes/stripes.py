@@ -2,7 +2,8 @@
 
 A chain of convolutions, pools and elementwise ops computes rows from rows. Here its last result is
 computed some rows at a time: each stripe runs through the whole chain on the rows that it needs,
-and the stripes are joined. Rows that two stripes need are computed twice. No value changes.
+and the stripes are joined. Rows that two stripes need are computed twice. No value changes. Each
+layer of a stripe is called after its layer, as ``conv1_part3``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, cast
 from rlx.ir import rebuild
 from rlx.ops.q import QAveragePool2d, QConcat, QConv2d, QMaxPool2d, QSlice
 from rlx.passes.dead_code import DeadCode
+from rlx.support.text.names import COMMENT_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rlx.ir import Graph, Node, Value
+    from rlx.ir import Graph, Node, Origin, Value
     from rlx.ir.op import Op
 
 _WINDOWED = (QConv2d, QAveragePool2d, QMaxPool2d)
@@ -168,7 +170,10 @@ def with_stripes(graph: Graph, chain: RowChain, rows: int) -> Graph:
         if node != chain.nodes[-1]:
             return None  # dead nodes are removed below
         source = operands_of[chain.nodes[0]][0]
-        parts = [_stripe(new, chain, reads, source, operands_of) for reads in stripes]
+        parts = [
+            _stripe(new, chain, reads, source, operands_of, number)
+            for number, reads in enumerate(stripes, 1)
+        ]
         return [new.apply(QConcat(axis=_ROWS), *parts, quant=node.types[0].quant)]
 
     return DeadCode().apply(rebuild(graph, visit, by=PASS))
@@ -180,24 +185,35 @@ def _stripe(
     reads: Sequence[Rows],
     source: Value,
     operands_of: dict[Node, tuple[Value, ...]],
+    number: int,
 ) -> Value:
     """Append one stripe, and return its rows of the result."""
-    value = _slice(new, source, reads[0])
+    value = _slice(new, source, reads[0], _part_origin(chain.nodes[0], number))
     for node, rows in zip(chain.nodes, reads, strict=True):
         op = _with_padding(node.op, rows)
         quant = node.types[0].quant
-        value = new.apply(op, value, *operands_of[node][1:], name=node.name, quant=quant)
+        origin = _part_origin(node, number)
+        value = new.apply(
+            op, value, *operands_of[node][1:], name=node.name, quant=quant, origin=origin
+        )
     return value
 
 
-def _slice(new: Graph, source: Value, rows: Rows) -> Value:
+def _part_origin(node: Node, number: int) -> Origin:
+    """Return the origin of a layer's part, which is a layer of its own."""
+    origin, suffix = node.origin.through(PASS), f"_part{number}"
+    layer = origin.layer and origin.layer[: COMMENT_LENGTH - len(suffix)] + suffix
+    return replace(origin, layer=layer)
+
+
+def _slice(new: Graph, source: Value, rows: Rows, origin: Origin) -> Value:
     batch, height, width, channels = source.type.static_shape
     if rows.count == height:
         return source
     op = QSlice(
         start=(0, rows.first, 0, 0), stop=(batch, rows.last, width, channels), step=(1, 1, 1, 1)
     )
-    return new.apply(op, source, quant=source.type.quant)
+    return new.apply(op, source, quant=source.type.quant, origin=origin)
 
 
 def _with_padding(op: Op, rows: Rows) -> Op:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from rlx.ir import Graph, GraphModule, Stage, i8
 from rlx.ir.evaluate import evaluate
+from rlx.ir.layer_names import with_layer_names
 from rlx.ir.verify import verify
 from rlx.memory import peak_bytes, plan_memory
 from rlx.ops.numerics.fixed_point import Rescale
@@ -58,6 +59,31 @@ def images(draw):
         x = graph.apply(QConcat(axis=3), x, x)
     graph.output(x)
     return graph
+
+
+def test_parts_are_called_after_their_layers():
+    graph = Graph("g")
+    x = graph.input("x", i8(1, 6, 4, 4))
+    random = np.random.default_rng(1)
+    for name in ("first", "second"):
+        window = Window.same((6, 4), (3, 3), (1, 1))
+        y = conv(graph, x, 4, window, random)
+        x = graph.apply(QClamp(low=-90, high=90), y, name=name)
+    graph.output(x)
+    named = with_layer_names(graph)
+    (chain,) = chains(named)
+    layers = {node.op.name: [] for node in chain.nodes}
+    for node in with_stripes(named, chain, 3).op_nodes:
+        layers.setdefault(node.op.name, []).append(node.origin.layer)
+    assert layers["q.clamp"] == ["first_part1", "second_part1", "first_part2", "second_part2"]
+    assert layers["q.conv2d"] == [
+        "conv2d_part1",
+        "conv2d_2_part1",
+        "conv2d_part2",
+        "conv2d_2_part2",
+    ]
+    assert layers["q.slice"] == ["conv2d_part1", "conv2d_part2"]
+    assert layers["q.concat"] == ["second"]
 
 
 @settings(max_examples=60)
