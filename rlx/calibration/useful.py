@@ -29,16 +29,16 @@ def check_useful(comparison: Comparison, graph: str, settings: Settings) -> None
         settings: Have the limits.
 
     Raises:
-        DoesNotFitError: An output does not keep them; the message names the layer where it was
-            lost, and has exit status 3.
+        DoesNotFitError: An output does not keep them; the message names a layer that lost much,
+            and has exit status 3.
     """
     problems = [p for output in comparison.outputs for p in _problems(output, settings)]
     if not problems:
         return
-    layer = _first_lossy_layer(comparison, settings.min_sqnr)
+    layer = _lossy_layer(comparison, settings.min_sqnr)
     wide = _wide_hint(settings)
     raise DoesNotFitError(
-        "; ".join(problems) + (f"; lost in {layer}" if layer else ""),
+        "; ".join([*problems, *layer]),
         where=f"graph {graph!r}",
         hint=f"give samples as in use with --calib, or try another --observer{wide};"
         " --min-sqnr -inf --min-agreement 0 writes it all the same",
@@ -99,11 +99,15 @@ def lacks_hits(output: OutputFigures) -> bool:
     return closeness.noise_to(output.span * _SPAN_SHARE) < closeness.noise_to(0.0)
 
 
-def _first_lossy_layer(comparison: Comparison, limit: float) -> str | None:
-    """Return the first layer whose ratio is below the limit, else the one with the lowest."""
+def _lossy_layer(comparison: Comparison, limit: float) -> tuple[str, ...]:
+    """Return the text that names the first layer below the limit, else the one with the lowest.
+
+    Empty if no layer has a signal.
+    """
     layers = [layer for layer in comparison.layers if layer.closeness.has_signal]
     if not layers:
-        return None
-    lost = next((layer for layer in layers if layer.closeness.sqnr_db < limit), None)
-    layer = lost or min(layers, key=lambda candidate: candidate.closeness.sqnr_db)
-    return printable(layer.name)
+        return ()
+    below = next((layer for layer in layers if layer.closeness.sqnr_db < limit), None)
+    layer = below or min(layers, key=lambda candidate: candidate.closeness.sqnr_db)
+    which = "first layer below that" if below else "layer nearest to its noise"
+    return (f"{which}: {printable(layer.name)}, {layer.closeness.sqnr_db:.1f} dB",)

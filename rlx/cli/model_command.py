@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
@@ -245,10 +245,22 @@ def _refuse_option_of_another_target(option: str, target: str | None) -> None:
         raise UsageError(
             f"{option} belongs to the {listed}", hint=f"add --target {' or '.join(owners)}"
         )
+    other = _chip_option(option, target)
+    advice = f"; {target} has {other} for a chip or board" if other else ""
     raise UsageError(
         f"{option} is an option of the {listed}, but the target is {target}",
-        hint=f"leave {option} out, or give --target {' or '.join(owners)}",
+        hint=f"leave {option} out, or give --target {' or '.join(owners)}{advice}",
     )
+
+
+_CHIPS: Final = ("--device", "--part")
+"""Options of targets that name a chip."""
+
+
+def _chip_option(option: str, target: str) -> str | None:
+    """Return the target's own option that names a chip, if ``option`` is another target's."""
+    flags = PluginOptions("target", targets.load(target)).flags if option in _CHIPS else ()
+    return next((one for one in _CHIPS if one in flags), None)
 
 
 def _keep_limits(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:

@@ -53,16 +53,20 @@ def where(path: NodePath, last: int | str) -> str:
     return ": ".join(f"node {step}" if isinstance(step, int) else step for step in (*path, last))
 
 
-def check_suffix(path: str | PathLike[str]) -> None:
+def check_suffix(path: str | PathLike[str], *, only: bool = False) -> None:
     """Refuse a path to write whose suffix is that of another model format.
+
+    Args:
+        path: The path.
+        only: Whether to refuse every other suffix too, and none.
 
     Raises:
         UsageError: It is ``.onnx``, ``.tflite``, ``.safetensors`` or ``.gguf``.
     """
     suffix = PurePath(path).suffix.lower()
-    if suffix in _FOREIGN_SUFFIXES:
+    if suffix in _FOREIGN_SUFFIXES or (only and suffix != ".rlx"):
         raise UsageError(
-            f"expected a name for a .rlx file, got {suffix}",
+            f"expected a name for a .rlx file, got {suffix or PurePath(path).name}",
             where=str(path),
             hint="end it in .rlx; 'rlx export' writes other formats",
         )

@@ -202,7 +202,7 @@ def read_samples(
     arrays = _arrays_of(data, graph.run_inputs if steps else graph.inputs, what)
     has_states = any(state.name in arrays for state, _ in graph.states)
     inputs = graph.run_inputs if steps and not has_states else graph.inputs
-    input_arrays = [_input_array(value, arrays, what, len(inputs)) for value in inputs]
+    input_arrays = [_input_array(value, arrays, what, inputs) for value in inputs]
     count = _common_count(inputs, input_arrays, what)
     if labels is not None:
         path = path_of(labels)
@@ -225,18 +225,28 @@ def _arrays_of(data: Inputs, inputs: Sequence[Value], what: str) -> dict[str, _B
     }
 
 
-def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs: int) -> _Blocks:
+def _input_array(
+    value: Value, arrays: Mapping[str, _Blocks], what: str, inputs: Sequence[Value]
+) -> _Blocks:
     """Return the array for an input after checking its type and shape."""
     name, type_ = value.name, value.type
     array = arrays.get(name)  # an array without samples is false
-    if array is None and inputs == 1:
+    if array is None and len(inputs) == 1:
         array = arrays.get("x")
+    if array is None and set(arrays) == {"x"} and len(inputs) > 1:
+        names = ", ".join(repr(printable(one.name)) for one in inputs)
+        raise UsageError(
+            f"holds one array, and the network has {len(inputs)} inputs",
+            where=what,
+            hint=f"give a .npz file with an array for each input: {names}",
+        )
     if array is None:
         raise UsageError(
             f"holds nothing for input {printable(name)!r}, only"
             f" {', '.join(map(repr, sorted(arrays))) or 'nothing at all'}",
             where=what,
-            hint=f"name an array {name!r}" + (" or 'x'" if inputs == 1 and name != "x" else ""),
+            hint=f"name an array {name!r}"
+            + (" or 'x'" if len(inputs) == 1 and name != "x" else ""),
         )
     _check_type(value, array.dtype, what)
     if fits_as_in_file(value, array.shape):

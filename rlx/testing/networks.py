@@ -230,7 +230,14 @@ class Network:
             tools: Simulators by name, each of which must be there; None for the default ones. If
                 one of those is missing the test fails; ``pytest --rlx-missing`` chooses otherwise.
             options: Options of the target, as for ``rlx.emit``.
+
+        Raises:
+            TargetNotFoundError: No such target is installed.
+            UsageError: It has no such option or value.
         """
+        __tracebackhide__ = True
+        with _WithoutFrames():
+            _check_options(target, options)
         key = _key(target, vectors, vectors is None, frames, tools, options)
         if key not in self._builds:
             folder = self._folder / f"{len(self._builds)}-{target}"
@@ -383,6 +390,19 @@ class Build:
             known = ", ".join(sorted(self.figures))
             raise AttributeError(f"{self!r} has no figure {name!r}; figures: {known}")
         return self.figures[name]
+
+
+def _check_options(target: str, options: Mapping[str, Any]) -> None:
+    """Refuse an unknown target, or options that it does not have, before anything is emitted.
+
+    Raises:
+        TargetNotFoundError: No such target is installed.
+        UsageError: It has no such option or value.
+    """
+    others = ("policies", "force", "observe")  # of rlx.emit
+    own = {name: value for name, value in options.items() if name not in others}
+    other_names = ("vectors", "frames", "tools", *others)
+    targets.options_of(targets.load(target), own, other_names=other_names)
 
 
 def _numbers(report: Mapping[str, Any]) -> dict[str, float]:

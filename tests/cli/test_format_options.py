@@ -201,6 +201,7 @@ ACME = SimpleNamespace(name="acme", options=AcmeOptions)
         ["emit", "net.onnx", "--part", "nrf52840", "-o", "out"],
         ["check", "net.onnx", "--no-turbo"],
         ["estimate", "net.onnx", "--target", "fpga", "--cpu", "cortex-m4"],
+        ["estimate", "net.onnx", "--target", "cortexm", "--device", "stm32f411"],
         ["inspect", "net.onnx", "--cpu", "cortex-m4"],
         ["estimate", "net.onnx", "--prat", "nrf52840"],
     ],

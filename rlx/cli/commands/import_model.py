@@ -55,7 +55,7 @@ def command(
     from rlx.ir.file_errors import check_suffix
 
     keep_inputs(out, model, *weights)
-    check_suffix(out)
+    check_suffix(out, only=True)
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
         module = load_model(model)

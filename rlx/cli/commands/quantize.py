@@ -116,9 +116,8 @@ OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 )
 @click.option(
     "--flash",
-    type=Number(int, 1),
     metavar="BYTES",
-    help="With --weights auto: bytes of weights, packed.",
+    help="With --weights auto: bytes of weights, packed, such as 65536 or 64K.",
 )
 @click.option(
     "--settings",
@@ -171,7 +170,7 @@ def command(
     for path in (out, plot, path_beside(out), write_settings):
         keep_inputs(path, model, calib, settings["test"], settings["settings"])
     _check_write_settings(write_settings, fix_ranges=fix_ranges)
-    check_suffix(out)
+    check_suffix(out, only=True)
     check_path(path_beside(out))
     share = None if max_drop is None else share_of(max_drop, "--max-drop")
     settings["min_agreement"] = share_of(settings["min_agreement"], "--min-agreement")

@@ -112,6 +112,8 @@ def command(
     elif not files:
         _print(report)
     else:
+        for text in report.warnings:
+            prose(f"warning: {text}")
         prose("wrote " + ", ".join(map(str, files)))
     return 0 if report.verification is None or report.verification.passed else 1
 

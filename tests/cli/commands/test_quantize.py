@@ -13,7 +13,7 @@ from rlx.ir.evaluate import evaluate
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule
 from rlx.ops.nn import NnRelu
-from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.ops.real import RealAdd, RealDequantize, RealQuantize
 from support.files.tflite_builder import TfliteBuilder
 from support.networks.quantized_net import float_network, samples
 
@@ -55,6 +55,36 @@ def test_quantize_then_compare(folder, capsys):
         assert found[key] == report["comparison"][key]
     assert report["equalized"]  # so most layers have scaled channels, and are not compared
     assert len(found["layers"]) >= 2
+
+
+def test_weights_are_limited_to_bytes_with_a_unit(folder, capsys):
+    whole = json.loads(run(capsys, *QUANTIZE, "--json")[1])["weight_bytes"]
+    few = ("--weights", "auto", "--min-sqnr", "0", "--min-agreement", "0", "--json")
+    by_unit = [run(capsys, *QUANTIZE, *few, "--flash", text) for text in ("0.25K", "256")]
+    assert by_unit[0] == by_unit[1]
+    assert json.loads(by_unit[0][1])["weight_bytes"] <= 256 < whole
+    status, _, err = run(capsys, *QUANTIZE, *few, "--flash", "1Q")
+    assert (status, "write it as 65536 or 64K" in err) == (2, True)
+
+
+def test_the_network_is_written_to_an_rlx_file_only(folder, capsys):
+    for name in ("q.txt", "q"):
+        status, _, err = run(capsys, "quantize", "net.rlx", "-o", name, "--calib", "calib.npz")
+        assert status == 2
+        assert "expected a name for a .rlx file" in err
+        assert not (folder / name).exists()
+
+
+def test_one_array_for_two_inputs_is_refused_with_the_names(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    graph = Graph("net")
+    graph.output(graph.apply(RealAdd(), graph.input("a", f32(1, 4)), graph.input("b", f32(1, 4))))
+    save(GraphModule.hir(graph), tmp_path / "net.rlx")
+    np.save("x.npy", np.zeros((3, 4), np.float32))
+    status, _, err = run(capsys, "quantize", "net.rlx", "-o", "q.rlx", "--calib", "x.npy")
+    assert status == 2
+    assert "holds one array, and the network has 2 inputs" in err
+    assert "give a .npz file with an array for each input: 'a', 'b'" in err
 
 
 def test_criteria_give_the_exit_status(folder, capsys):

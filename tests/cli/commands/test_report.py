@@ -3,9 +3,11 @@
 import csv
 import json
 
+import numpy as np
 import pytest
 
 from rlx.cli import main
+from support import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,18 @@ def test_files_are_written_beside_the_folder(folder, tmp_path, capsys):
     before = [path.read_bytes() for path in files]
     assert main(["report", str(folder), "--no-run", *options]) == 0
     assert [path.read_bytes() for path in files] == before
+
+
+def test_losses_of_another_network_are_said_on_the_terminal(folder, tmp_path, digits_model, capsys):
+    samples = tmp_path / "x.npz"
+    np.savez(samples, image=np.random.default_rng(0).random((20, 1, 8, 8)).astype(np.float32))
+    model = ROOT / "examples/onnx_to_firmware/digits.onnx"
+    quantize = ["quantize", str(model), "--calib", str(samples), "--min-sqnr", "-inf"]
+    assert main([*quantize, "--min-agreement", "0", "-o", str(tmp_path / "other.q.rlx")]) == 0
+    capsys.readouterr()
+    losses = ["--quantization", str(tmp_path / "other.q.json"), "--html", str(tmp_path / "r.html")]
+    assert main(["report", str(folder), "--no-run", *losses]) == 0
+    assert "warning: losses are of another file of the network" in capsys.readouterr().out
 
 
 def test_json_holds_every_layer(folder, capsys):

@@ -6,7 +6,12 @@ import pytest
 import rlx
 import rlx_sim.toolchain
 import rlx_sim.verify
-from rlx.support.errors import DifferenceError, ToolMissingError, UsageError
+from rlx.support.errors import (
+    DifferenceError,
+    TargetNotFoundError,
+    ToolMissingError,
+    UsageError,
+)
 from rlx.testing import Networks
 from support import ROOT
 from support.messages import raises
@@ -43,6 +48,18 @@ def test_a_test_does_not_pass_for_a_missing_simulator(tmp_path, plain):
     assert build(tmp_path / "host", tools=("host",)).passed
     with pytest.raises(ToolMissingError, match="zig is not installed"):
         _ = build(tmp_path / "named", "allow", tools=("unicorn",)).passed
+
+
+def test_targets_and_options_are_checked_before_a_figure_is_read(tmp_path):
+    network = Networks({}, tmp_path).load(MODEL)
+    with raises(TargetNotFoundError):
+        network.on("cortex")
+    with raises(UsageError):
+        network.on("cortexm", cpuu="cortex-m4")
+    with raises(UsageError):
+        network.on("cortexm", cpu="cortex-m99")
+    network.on("cortexm", cpu="cortex-m4", policies="common")
+    assert not list(tmp_path.iterdir())
 
 
 def test_limits_are_kept_or_shown(tmp_path):
