@@ -14,7 +14,7 @@ from rlx.support.annotations import mismatch
 
 CHECKED_BY_THE_FUNCTION = {
     "Any",
-    "Array | None",
+    "Array | str | PathLike[str] | None",
     "CriteriaLike | None",
     "DeviceLike",
     "ExecutorLike",
