@@ -51,7 +51,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     functions, type_ = functions_of(node), node.types[0]
     loops = pixel_loops(type_)
     data = np.broadcast_to(functions.tables, (loops["channels"], ENTRIES)).reshape(-1)
-    kernel = Kernel.of("channel_table", "channel_table/kernel", loops)
+    kernel = Kernel.of("channel_tables", "channel_table/kernel", loops)
     note = f"{node.op.name} of -128 .. 127, for each channel"
     layer = LoweredLayer(
         kernel,
