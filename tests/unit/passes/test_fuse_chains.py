@@ -80,13 +80,13 @@ def test_tflite_micro_gives_the_values_of_the_fused_op(form, seed):
     assert np.array_equal(expected.reshape(fused.shape), fused)
 
 
-@pytest.mark.parametrize("seed", range(12))
+# The other seeds below 12 give a PReLU.
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 5, 7, 9, 11])
 def test_a_chain_as_its_ops_is_the_chain_again(seed):
     graph = random_chain(FORMS[seed % 3], seed)
     fused = FuseChains().apply(graph)
     node = fused.outputs[0].node
-    if not isinstance(node.op, QChain):
-        pytest.skip("a PReLU or a table")
+    assert isinstance(node.op, QChain)
     steps = Graph("steps")
     x = steps.input("x", node.operands[0].type)
     constants = [
