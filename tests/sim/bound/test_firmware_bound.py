@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, GraphBuilder, emit_graph, write
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 
 from rlx.ops.q import QArgmax, QMaxPool2d, Window
 from rlx.support.files.golden import Golden

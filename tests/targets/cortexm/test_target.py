@@ -7,7 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import GraphBuilder, classifier, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import classifier
 
 from rlx.ir import DType, Graph, Refusal, TensorType, i8, i32
 from rlx.ir.hash import structural_hash
