@@ -50,7 +50,7 @@ _WITHOUT_CELLS: Final[dict[type[Op], str]] = {
         "SVDF layer with a state of int8",
     ),
 }
-"""Ops that no architecture has cells for, with the reason and the remedy."""
+"""Ops that no architecture has cells for, with the reason and a hint."""
 
 
 def refuse_ops_without_cells(rules: RuleTable[Any]) -> None:
