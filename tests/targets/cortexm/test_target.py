@@ -212,7 +212,8 @@ def uncommented(text):
 
 DIGEST = """
 import hashlib
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph
+from targets.cortexm.graph_builder import emit_graph
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 digest = hashlib.sha256()
 for make_graph in KERNEL_GRAPHS:
     for name, content in sorted(emit_graph(make_graph(), static_arena=True).files.items()):
