@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from targets.cortexm.kernel_graphs import WHOLE, GraphBuilder, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import WHOLE
 
 from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale
