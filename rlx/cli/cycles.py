@@ -10,7 +10,7 @@ from rlx.reports.collect import read_network
 from rlx.support.errors import UsageError
 from rlx.support.files.outputs import read_manifest
 from rlx.support.text.tables import Column, Table
-from rlx.targets.verifier import modelled_cycles
+from rlx.targets.verifier import DEFAULT_TIMEOUT_S, modelled_cycles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +25,7 @@ def modelled_figures(
     part: str | None,
     clock: str | None,
     flash_wait: str | None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Return ``modelled`` of ``rlx verify --json``, and ``milliseconds`` if there is a clock.
@@ -39,6 +40,7 @@ def modelled_figures(
         part=part,
         clock=None if clock is None else hertz(clock),
         flash_wait=flash_wait,
+        timeout_s=timeout_s,
         progress=progress,
     )
     if modelled is None:

@@ -98,6 +98,8 @@ def _random(
     shape = (frames, *type_.static_shape)
     if type_.dtype.is_integer:
         return _random_integers(random, *integer_range(type_.dtype), shape, type_.dtype)
+    if type_.dtype is DType.BOOL:
+        return _random_integers(random, 0, 1, shape, DType.I8).astype(np.bool_)
     quantizer = only_quantizer(graph, value)
     if quantizer is None and has_floats:
         steps = _random_integers(random, -_FLOAT_STEPS, _FLOAT_STEPS, shape, DType.F64)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from rlx.ir import GraphModule
+
 Claim: TypeAlias = "Callable[[Node], Refusal | None]"
 """A target's or backend's decision for a node: None if it supports it, else a refusal."""
 
@@ -170,6 +172,27 @@ def fit(
         sources = {new: sources[old] for new, (old,) in replacements.items() if old in sources}
         values = {value: rewriter[now] for value, now in values.items()}
     raise AssertionError("ops still decompose")
+
+
+def chains_as_ops(
+    module: GraphModule, owner: str, lowering: Callable[[Node], object]
+) -> GraphModule | None:
+    """Return a module with the ops of all chains; None without chains, or if an op is refused.
+
+    Args:
+        module: A fitted module.
+        owner: Name of the target, for messages.
+        lowering: Its lowering of a node, a ``Refusal`` if it has none.
+    """
+    if not any(isinstance(node.op, QChain) for node in module.graph.op_nodes):
+        return None
+
+    def claim(node: Node) -> Refusal | None:
+        answer = lowering(node)
+        return answer if isinstance(answer, Refusal) else None
+
+    fitted = fit(module.graph, owner, claim, Policies(ops={QChain.name: Policy.COMMON}))
+    return module.with_graph(fitted.graph) if fitted.report.ready else None
 
 
 def _decide(

@@ -114,7 +114,7 @@ def _body(chain: Chain, constants: Mapping[Value, Array]) -> Graph:
     values = {source: body.input("x", source.type)}
     for number, (operand, array) in enumerate(constants.items(), start=1):
         type_ = TensorType(array.shape, DType.I8, operand.type.quant)
-        values[operand] = body.input(operand.name or f"c{number}", type_)
+        values[operand] = body.input(f"c{number}", type_)  # names of constants may be alike
     for node in chain.nodes:
         steps = [values[o] for o in node.operands]
         values[node.result] = (

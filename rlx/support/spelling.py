@@ -38,8 +38,26 @@ SHELL_ONLY: Final = frozenset(
      "debug", "diff", "dump-dir", "expect", "fix-ranges", "help", "html", "json", "junit",
      "manifest", "max-abs", "max-rel", "md", "mean", "memory", "netlist", "no-cache", "no-run",
      "only-outputs", "plot", "quiet", "rename", "scale", "std", "svg", "text", "verify-each",
-     "version", "wide", "write-settings", "architecture", "cpu", "cpus", "device", "devices",
-     "format", "io", "observer", "part", "parts", "require", "target", "weights", "with"})\b|'[^']+\.(?:{_ENDS})'"
+     "version", "wide", "write-settings"}
+)  # fmt: skip
+"""Options that no function of rlx takes."""
+
+_WORDS: Final = frozenset(
+    {"architecture", "cpu", "cpus", "device", "devices", "format", "io", "observer", "part",
+     "parts", "require", "target", "weights", "with"}
+)  # fmt: skip
+"""Options whose value may be a word in lower case, such as ``--io float``."""
+
+_PROSE: Final = (
+    "a|an|and|are|as|at|belongs?|by|can|cannot|does|else|fits?|for|from|gives?|has|have|if|in|is|it"
+    "|leaves?|lists?|must|needs?|not|of|on|or|out|prints?|quantized|reads?|sets?|shows?|takes?|that"
+    "|the|then|to|was|were|which|with|without|would|writes?|wrote"
+)
+_NUMBER: Final = r"-inf|-?\d(?:[\w.=-]*\w)?"
+_CAPITAL: Final = r"[A-Z](?:[\w./-]*\w)?"
+_NAMED: Final = r"[A-Za-z_][\w.:/-]*=\w(?:[\w.,^+-]*\w)?"
+_ENDS: Final = "csv|json|npy|npz|onnx|rlx|tflite|vcd"
+_PATH: Final = rf"[\w./-]+\.(?:{_ENDS})\b|'[^']+\.(?:{_ENDS})'"
 _URL: Final = r"https?://[\w./-]*\w"
 _VALUE: Final = rf"{_URL}|{_PATH}|{_NUMBER}|{_NAMED}|{_CAPITAL}"
 _WORD_VALUE: Final = rf"{_VALUE}|(?!(?:{_PROSE})\b)[a-z][\w+-]*"

@@ -92,9 +92,12 @@ def test_reports_take_the_modelled_time(folder):
     "options",
     [
         ("--flash-wait", "4:48"),
+        ("--flash-wait", "1000"),
+        ("--flash-wait", ""),
         ("--clock", "fast"),
         ("--part", "nucleo-f746zg"),
         ("--part", "nothing"),
+        ("--part", ""),
     ],
     ids=" ".join,
 )
@@ -104,6 +107,25 @@ def test_options_that_do_not_fit_are_refused(folder, options):
     )
     with raises(UsageError):
         cycles.modelled_figures(folder, part=part, clock=clock, flash_wait=flash_wait)
+
+
+def test_a_clock_above_that_of_the_part_is_refused(folder):
+    with raises(UsageError):
+        cycles.modelled_figures(folder, part="nucleo-l4r5zi", clock="121MHz", flash_wait=None)
+
+
+@pytest.mark.parametrize(
+    "option", [("--cycles",), ("--part", ""), ("--clock", "8MHz")], ids=" ".join
+)
+def test_each_option_of_the_model_asks_for_it_within_the_time_limit(folder, monkeypatch, option):
+    limits = []
+
+    def modelled(*_, timeout_s, **__):
+        limits.append(timeout_s)
+
+    monkeypatch.setattr(cycles, "modelled_cycles", modelled)
+    assert verify(folder, *option, "--timeout", "7") == 2
+    assert limits == [7]
 
 
 def test_cores_without_timings_or_trace_of_constants_are_refused(tmp_path, digits_model):

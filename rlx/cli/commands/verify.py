@@ -156,9 +156,9 @@ def command(
     with checks.prepared(), progress(enabled=not as_json, minimum_s=0.0) as show:
         memory = {"part": part, "clock": clock, "flash_wait": flash_wait}
         modelled = {}
-        if cycles or any(memory.values()):
+        if cycles or any(value is not None for value in memory.values()):
             # Before the simulations: what does not fit is refused at once.
-            modelled = modelled_figures(folder, **memory, progress=show)
+            modelled = modelled_figures(folder, **memory, timeout_s=timeout, progress=show)
         result = api.verify(
             folder,
             frames=frames,

@@ -14,6 +14,7 @@ from rlx.frontends.onnx import frontend as onnx_frontend
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import Q_OPS
 from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.passes.dead_code import DeadCode
 from rlx.passes.transforms.bind import check_bound
 from rlx.runtime import CompileOptions, Device, Session
 from rlx.support.errors import UnsupportedOpError, UsageError
@@ -86,6 +87,7 @@ def export(graph: Graph, path: PurePath, opset: int | None = None) -> Exported:
             "belongs to .onnx", where="--opset", hint="leave it out, or name a file .onnx"
         )
     check_bound(graph)
+    graph = DeadCode().apply(graph)
     _check_integer(graph)
     if suffix == ".tflite":
         return Exported(to_tflite(graph))

@@ -63,7 +63,9 @@ class QSvdfState(Op):
         filters, inner = w.static_shape
         if x.shape[1] != inner:
             raise self.refuse(f"weights {w} need an input with {inner} channels last, got {x}")
-        if state.shape[0] != x.shape[0] or state.static_shape[1] % filters:
+        size = state.shape[1]
+        is_divisible = isinstance(size, int) and filters > 0 and size % filters == 0
+        if state.shape[0] != x.shape[0] or not is_divisible:
             raise self.refuse(f"{filters} filters of input {x} do not have the state {state}")
         check_rescale(self, self.rescale, 1)
         check_zero_point(self, self.x_zero_point)
@@ -115,7 +117,7 @@ class QSvdf(Op):
             raise self.refuse(f"weights {w} need a state of {filters * memory} values, got {state}")
         units = bias.static_shape[0] if bias.rank == 1 else filters
         check_bias(self, bias, units)
-        if filters % units:
+        if not units or filters % units:
             raise self.refuse(f"{filters} filters cannot be shared by {units} units")
         check_rescale(self, self.rescale, 1)
         check_zero_point(self, self.zero_point)
@@ -154,7 +156,9 @@ class _QLstm(Op):
         check_int16(self, "cell state", c, rank=2)
         check_weights(self, w, rank=2)
         check_weights(self, r, rank=2)
-        batch, units = c.static_shape
+        batch, units = c.shape
+        if not isinstance(units, int):
+            raise self.refuse(f"expected a number of units, got the cell state {c}")
         rows = self.gates * units
         expected = ((batch, units), (rows, x.shape[1]), (rows, units))
         if (h.shape, w.shape, r.shape) != expected or x.shape[0] != batch:

@@ -10,6 +10,7 @@ from rlx.support.errors import SimulationError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.scratch import work_folder
 from rlx.targets.verifier import ModelledCycles
+from rlx_cortexm.parts import check_part_clock
 from rlx_cortexm.parts import part as part_named
 from rlx_sim.cycles.instruction import instructions
 from rlx_sim.cycles.memory import Flash
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 _FIRST_LAYER: Final = 2
 """Readings of the timer before the end of the first layer: of the test program, and its begin."""
 
-_FLASH_WAIT: Final = re.compile(r"(\d+)(?::(32|64|128|256))?")
+_FLASH_WAIT: Final = re.compile(r"([0-9]{1,3})(?::(32|64|128|256))?")
 _BITS: Final = 8
 
 
@@ -64,13 +65,15 @@ def folder_cycles(
         progress: Called with a description of each step.
 
     Raises:
-        UsageError: The core has no model, or part or wait states do not fit.
+        UsageError: The core has no model, or part, clock or wait states do not fit.
         ToolMissingError: GCC for Arm or unicorn is not installed.
         SimulationError: The C does not build or crashed.
         TimeLimitError: It took too long.
     """
     timings = _timings(cpu)
-    chip = _part(cpu, part or facts.get("part", {}).get("name"))
+    chip = _part(cpu, facts.get("part", {}).get("name") if part is None else part)
+    if chip is not None and clock is not None:
+        check_part_clock(chip, clock)
     flash = flash_of(chip, flash_wait)
     if flash.wait_states and not cpu_named(cpu).unicorn:
         raise UsageError(
@@ -153,7 +156,7 @@ def flash_of(chip: CortexPart | None, flash_wait: str | None) -> Flash:
     match = None if flash_wait is None else _FLASH_WAIT.fullmatch(flash_wait)
     if flash_wait is not None and match is None:
         raise UsageError(
-            f"expected wait states, or states and bits of a read, got {flash_wait!r}",
+            f"expected 0 to 999 wait states, or states and bits of a read, got {flash_wait!r}",
             where="--flash-wait",
             hint="write --flash-wait 4, or 4:64 for reads of 64 bits; 32, 128 and 256 are known",
         )

@@ -23,9 +23,9 @@ _LIKE: Final = MappingProxyType({"cortex-m35p": "cortex-m33"})
 class Bound(IntEnum):
     """Choice among the cycles of a row that gives a range."""
 
-    FEWEST = 0
+    MIN = 0
     EXPECTED = 1
-    MOST = 2
+    MAX = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,6 @@ class _Trace:
         self._changes = dict.fromkeys(_LINE_BYTES, 0)
         self._lines: dict[int, set[int]] = {nbytes: set() for nbytes in _LINE_BYTES}
         self._last = dict.fromkeys(_LINE_BYTES, -1)
-        self._reads = 0
 
     def block(self, key: tuple[int, int]) -> None:
         """Count a block that is about to run."""
@@ -103,7 +102,6 @@ class _Trace:
 
     def read(self, engine: object, kind: int, address: int, *rest: object) -> None:
         """Count a read of the memory with program and constants."""
-        self._reads += 1
         for nbytes in _LINE_BYTES:
             line = address // nbytes
             if line != self._last[nbytes]:
@@ -115,7 +113,6 @@ class _Trace:
         """Store what was counted since the last reading of the timer."""
         self.intervals.append({
             "pairs": [(*pair, count) for pair, count in self._pairs.items()],
-            "reads": self._reads,
             "line_changes": self._changes,
             "lines": {nbytes: len(lines) for nbytes, lines in self._lines.items()},
         })  # fmt: skip

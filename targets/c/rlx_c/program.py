@@ -74,8 +74,9 @@ class LoweredProgram:
 
     @property
     def constant_bytes(self) -> int:
-        """Bytes of all tables."""
-        return sum(table.nbytes for table, _ in self.tables.values())
+        """Bytes of all tables, and of the constants that are operands."""
+        tables = sum(table.nbytes for table, _ in self.tables.values())
+        return tables + sum(value.type.nbytes for value in self.constants)
 
     def table_of(self, table: ConstantTable) -> tuple[ConstantTable, Named]:
         """Return the emitted table with the content of ``table``."""

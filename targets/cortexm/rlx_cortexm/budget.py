@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx.support.errors import DoesNotFitError
+from rlx_cortexm.kernels.channel_table.tactic import CHANNEL_TABLE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +72,7 @@ def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
     """
     flash, ram = report["constant_bytes"] + report["code_bytes"], report["arena_bytes"]
     ram += report.get("variable_bytes", 0) + _state_bytes(report)
-    constants = report["constant_bytes"]
+    constants = report["constant_bytes"] - _optional_bytes(report)
     problems, limits = [], []
     if ram > chip.block_bytes:
         where = "" if chip.block_bytes == chip.ram_bytes else " with consecutive addresses"
@@ -90,6 +91,12 @@ def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
         raise DoesNotFitError(
             "\n  ".join([f"it does not fit {chip.name}", *problems]), where=name, hint=hint
         )
+
+
+def _optional_bytes(report: Mapping[str, Any]) -> int:
+    """Return the bytes of tables that other kernels do without."""
+    layers = report.get("layers", ())
+    return sum(row["constant_bytes"] for row in layers if row["kernel"] == CHANNEL_TABLE_NAME)
 
 
 def _state_bytes(report: Mapping[str, Any]) -> int:

@@ -50,11 +50,18 @@ def _row(program: LoweredProgram, step: LayerStep, ram_bytes: int) -> dict[str, 
         "weight_bits": step.layer.weight_bits,
         "kernel": step.candidate.name,
         "instructions": step.candidate.instructions,
-        "constant_bytes": sum(t.nbytes for t in step.layer.tables),
+        "constant_bytes": _constant_bytes(step),
         "code_bytes": kernel_bytes(step.layer.kernel),
         "scratch_bytes": step.layer.scratch_bytes,
         "ram_bytes": ram_bytes,
     }
+
+
+def _constant_bytes(step: LayerStep) -> int:
+    """Return the bytes of a layer's tables and constant operands."""
+    constants = {value for value in step.layer.operands if value.constant is not None}
+    tables = sum(table.nbytes for table in step.layer.tables)
+    return tables + sum(value.type.nbytes for value in constants)
 
 
 def scratch_places(program: LoweredProgram) -> list[ScratchPlace]:

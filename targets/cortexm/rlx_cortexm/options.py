@@ -18,7 +18,7 @@ from rlx_c.reserved import check_header_prefix, prefix_of
 from rlx_cortexm.core import ALIASES, CORES, CPU_MEANINGS, DEFAULT_CORE, CortexCore, check_cpu
 from rlx_cortexm.labels import parse_labels
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
-from rlx_cortexm.parts import CortexPart, boards, parts
+from rlx_cortexm.parts import CortexPart, boards, check_part_clock, parts
 from rlx_cortexm.parts import part as part_named
 from rlx_cortexm.timing import cycle_range
 
@@ -199,13 +199,8 @@ class CortexMOptions:
                 where="--part",
                 hint=f"leave --cpu out, or write --cpu {chip.core}",
             )
-        if self.clock is not None and self.clock > chip.clock_mhz * 1e6:
-            raise UsageError(
-                f"{chip.name} runs at {chip.clock_mhz:g} MHz at most, not at"
-                f" {self.clock / 1e6:g} MHz",
-                where="--clock",
-                hint=f"write --clock {chip.clock_mhz:g}MHz or less, or leave it out",
-            )
+        if self.clock is not None:
+            check_part_clock(chip, self.clock)
 
     @property
     def chip(self) -> CortexPart | None:

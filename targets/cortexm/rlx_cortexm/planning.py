@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from rlx.memory import elementwise_in_place, to_lir
 from rlx.ops.q import QLstmCell, QSoftmax, QSvdfState
+from rlx.passes.fit import chains_as_ops
 from rlx_c.choice import OBJECTIVES
-from rlx_cortexm.chains import chains_as_ops
 from rlx_cortexm.code_size import code_bytes
+from rlx_cortexm.kernels.rules import lowering
 from rlx_cortexm.program import KernelSettings, min_scratch, program
 from rlx_cortexm.streaming import variants
 from rlx_cortexm.weights_file import VARIABLE_BYTES
@@ -54,7 +55,10 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     """
     settings = settings_of(options)
     best = _plan_rows(module, settings, options.in_arena)
-    if settings.flash is None or (other := chains_as_ops(module, settings.core)) is None:
+    if settings.flash is None:
+        return best
+    other = chains_as_ops(module, "cortexm", lambda node: lowering(node, settings.core))
+    if other is None:
         return best
     plain = _plan_rows(other, settings, options.in_arena)
     return min(best, plain, key=lambda lir: _price(program(lir, settings), settings))

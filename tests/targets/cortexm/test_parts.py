@@ -155,6 +155,16 @@ def test_memory_of_a_part_is_a_limit():
         check_budget("net", outside, ram=None, flash=None, chip=part("raspberry-pi-pico"))
 
 
+def test_a_limit_on_flash_is_the_advice_if_only_tables_of_channels_exceed_a_part():
+    layers = [
+        {"kernel": "channel table", "constant_bytes": 20 * KIB},
+        {"kernel": "conv2d", "constant_bytes": 1010 * KIB},
+    ]
+    report = {**REPORT, "layers": layers, "constant_bytes": 1030 * KIB, "code_bytes": KIB}
+    with raises(DoesNotFitError):
+        check_budget("net", report, ram=None, flash=None, chip=part("stm32f407"))
+
+
 def test_smaller_limits_of_the_user_come_first():
     graph = planned(KERNEL_GRAPHS[0]())
     with pytest.raises(DoesNotFitError, match=r"ram is 1 bytes"):

@@ -6,10 +6,11 @@ import numpy as np
 from targets.cortexm.kernel_graphs import GraphBuilder, classifier, emit_graph, planned
 
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
-from rlx.ops.q import QClamp
+from rlx.ops.q import QClamp, QMaximum, QMinimum
 from rlx_c.arena import alive_by_step, find_scratch
 from rlx_c.layer import ConstantTable
 from rlx_c.symbols import Symbols
+from rlx_cortexm.estimate import layer_rows
 from rlx_cortexm.program import program
 from support.messages import raises
 
@@ -52,6 +53,19 @@ def test_equal_tables_are_stored_once():
     assert (
         first.content != ConstantTable("table", "int8_t", np.arange(4).reshape(2, 2), "a").content
     )
+
+
+def test_constant_operands_count_as_constants():
+    graph = Graph("g")
+    x, low, high = (
+        graph.input("x", i8(5)),
+        *(graph.constant(np.full(5, n, np.int8)) for n in (3, 9)),
+    )
+    y = graph.apply(QMinimum(), graph.apply(QMaximum(), x, low), high)
+    graph.output(graph.apply(QMinimum(), y, high))
+    lowered = program(planned(graph))
+    assert lowered.constant_bytes == 10
+    assert [row["constant_bytes"] for row in layer_rows(lowered)] == [5, 5, 5]
 
 
 def test_a_module_without_a_plan_is_refused():

@@ -51,3 +51,12 @@ def test_input_that_is_no_integer_is_named() -> None:
     graph.output(graph.input("x", f32(1, 4)))
     with raises(QuantizationError):
         random_inputs(graph)
+
+
+def test_random_booleans_are_of_both_kinds() -> None:
+    graph = Graph("g")
+    graph.output(graph.input("flags", TensorType((4, 25), DType.BOOL)))
+    (flags,) = random_inputs(graph, 3)
+    assert DType.of(flags) is DType.BOOL
+    assert flags.shape == (3, 4, 25)
+    assert 100 < flags.sum() < 200

@@ -8,15 +8,18 @@ import pytest
 
 import rlx
 from rlx.driver.driver import fit_to_target, lower
-from rlx.ir import Graph, GraphModule, QuantParams, Refusal, f32, i8
+from rlx.ir import Graph, GraphModule, QuantParams, Refusal, Stage, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QRequantize, QReshape, QResizeNearest, QTable, QTranspose
 from rlx.passes import Policies, Policy, fit
+from rlx.passes.fit import chains_as_ops
+from rlx.passes.fuse_chains import FuseChains
 from rlx.support.errors import UnsupportedOpError, UsageError
 from rlx.targets import QUANTIZE, Emission, Lowering, Target
 from support.messages import raises
+from support.networks.prelu_chains import maximum, random_chain
 
 REQUANTIZE = QRequantize(x_zero_point=1, rescale=Rescale.of(0.5), zero_point=3)
 
@@ -234,3 +237,12 @@ def test_real_ops_are_to_be_quantized_first():
     assert {(e.reason, e.hint) for e in fitted.dispatch.entries} == {("is a float op", QUANTIZE)}
     with raises(UnsupportedOpError):
         lower(GraphModule.hir(graph), target)
+
+
+def test_chains_become_ops_unless_one_of_these_is_refused():
+    module = GraphModule(FuseChains().apply(random_chain(maximum, 1)), Stage.MIR)
+    assert names(module.graph) == ["q.chain"]
+    steps = chains_as_ops(module, "tiny", lacks())
+    assert names(steps.graph) == ["q.mul", "q.requantize", "q.requantize", "q.maximum"]
+    assert chains_as_ops(module, "tiny", lacks("q.maximum")) is None
+    assert chains_as_ops(steps, "tiny", lacks()) is None

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from rlx.driver.exporters.tflite import to_tflite
-from rlx.ir import DType, Graph, QuantParams, TensorType, i8
+from rlx.ir import DType, Graph, GraphModule, QuantParams, Stage, TensorType, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.origin import Origin
+from rlx.ir.verify import verify
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     QAdd,
@@ -79,13 +80,13 @@ def test_tflite_micro_gives_the_values_of_the_fused_op(form, seed):
     assert np.array_equal(expected.reshape(fused.shape), fused)
 
 
-@pytest.mark.parametrize("seed", range(12))
+# The other seeds below 12 give a PReLU.
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 5, 7, 9, 11])
 def test_a_chain_as_its_ops_is_the_chain_again(seed):
     graph = random_chain(FORMS[seed % 3], seed)
     fused = FuseChains().apply(graph)
     node = fused.outputs[0].node
-    if not isinstance(node.op, QChain):
-        pytest.skip("a PReLU or a table")
+    assert isinstance(node.op, QChain)
     steps = Graph("steps")
     x = steps.input("x", node.operands[0].type)
     constants = [
@@ -242,3 +243,16 @@ def test_functions_of_one_value_are_found_through_several_nodes():
 
 def test_the_pass_is_part_of_the_pipeline_of_targets():
     assert "fuse-chains" in pipeline("default").names
+
+
+def test_constants_may_have_names_alike():
+    graph = Graph("net")
+    x = graph.input("x", i8(1, 256, 1, 3))
+    for slopes in ((3, -5, 7), (2, 9, -4)):
+        constant = graph.constant(np.array(slopes, np.int8), name="x")
+        x = graph.apply(
+            QMul(x_zero_point=0, y_zero_point=0, rescale=HALF, zero_point=0), x, constant
+        )
+    graph.output(x)
+    assert [type(op) for op in fused_ops(graph)] == [QChain]
+    verify(GraphModule(FuseChains().apply(graph), Stage.MIR))

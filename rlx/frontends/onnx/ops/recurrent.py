@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rlx.frontends.onnx.ops.call import OPEN_SHAPE
 from rlx.frontends.onnx.ops.registry import importer
+from rlx.ir import Dim
 from rlx.ops.nn import CellActivation, CellFunction, NnGru, NnLstm, NnRecurrent, NnRnn
 
 if TYPE_CHECKING:
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 
     from rlx.frontends.onnx.ops.call import Call
     from rlx.frontends.onnx.ops.scope import Real
-    from rlx.ir import Dim
 
 _DIRECTIONS: Final = {
     "forward": (False,), "reverse": (True,), "bidirectional": (False, True),
@@ -181,7 +182,7 @@ class _Layer:
         self._check(len(ops), layout)
         x = call.value(0)
         x = x.transpose(1, 0, 2) if layout else x
-        lengths = self._lengths(x.shape[0])
+        lengths = self._lengths(*x.shape[:2])
         directions = [self._run(x, op, d, layout, lengths) for d, op in enumerate(ops)]
         y, *states = (
             _stacked(parts, layout if place else 1)
@@ -191,33 +192,54 @@ class _Layer:
         return [v if call.wants(i) else None for i, v in enumerate(outputs)]
 
     def _check(self, directions: int, layout: int) -> None:
-        """Refuse operands without the axes of the standard; the op checks their sizes."""
-        call = self.call
+        """Refuse operands without the axes of the standard; the op checks the other sizes."""
         ranks = ((0, 3, None), (1, 3, 0), (2, 3, 0), (3, 2, 0), (5, 3, layout), (6, 3, layout),
                  (7, 2, 0))  # fmt: skip
         for index, rank, axis in ranks:
-            type_ = call.type(index) if call.has(index) or index < 3 else None
-            if type_ is not None and type_.rank != rank:
-                raise call.malformed(f"input {index} is {type_}, expected {rank} dimensions")
-            if type_ is not None and axis is not None and type_.shape[axis] != directions:
-                raise call.malformed(
-                    f"input {index} is {type_}, expected {directions} in dimension {axis}, one for "
-                    "each direction"
-                )
+            if index < 3 or self.call.has(index):
+                self._check_operand(index, rank, axis, directions)
+        self._check_hidden()
+
+    def _check_operand(self, index: int, rank: int, axis: int | None, directions: int) -> None:
+        """Refuse an operand of another type or rank, or without a part for each direction."""
+        call, type_ = self.call, self.call.type(index)
+        if not type_.dtype.is_float:
+            raise call.malformed(f"input {index} is {type_}, expected floating-point numbers")
+        if type_.rank != rank:
+            raise call.malformed(f"input {index} is {type_}, expected {rank} dimensions")
+        size = directions if axis is None else type_.shape[axis]
+        if isinstance(size, int) and size != directions:
+            raise call.malformed(
+                f"input {index} is {type_}, expected {directions} in dimension {axis}, one for "
+                "each direction"
+            )
+
+    def _check_hidden(self) -> None:
+        """Refuse an unknown number of hidden elements, or one that operands contradict."""
+        call = self.call
         hidden = call.shape(2)[2]
+        if not isinstance(hidden, int):
+            raise call.refuse(
+                f"input 2 is {call.type(2)}, expected a number in dimension 2", OPEN_SHAPE
+            )
         size = call.attribute("hidden_size")
         if size is not None and size != hidden:
             raise call.malformed(f"hidden_size is {size}, but input 2 is {call.type(2)}")
-        if call.has(3) and call.shape(3)[1] != hidden * self.gates * 2:
+        rows = call.shape(3)[1] if call.has(3) else None
+        if isinstance(rows, int) and rows != hidden * self.gates * 2:
             raise call.malformed(
                 f"input 3 is {call.type(3)}, expected {hidden * self.gates * 2} in dimension 1"
             )
 
-    def _lengths(self, steps: int | Dim) -> Real | None:
+    def _lengths(self, steps: int | Dim, batch: int | Dim) -> Real | None:
         """Return the lengths of the sequences; None if all have that of the tensor."""
         call = self.call
         if not call.has(4):
             return None
+        type_ = call.type(4)
+        fits = type_.shape == (batch,) or (type_.rank == 1 and isinstance(batch, Dim))
+        if not type_.dtype.is_integer or not fits:
+            raise call.malformed(f"input 4 is {type_}, expected integers [{batch}]")
         known = call.known(4)
         if known is None or not isinstance(steps, int):
             return call.value(4)

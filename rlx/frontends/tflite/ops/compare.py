@@ -14,7 +14,7 @@ from rlx.frontends.tflite.ops.reals import require_float
 from rlx.frontends.tflite.ops.table import constant_table
 from rlx.frontends.tflite.ops.tensors import is_near, quant_of, require_type
 from rlx.frontends.tflite.schema import TensorType
-from rlx.ir import DType
+from rlx.ir import DType, QuantParams
 from rlx.ops.nn import NnPrelu
 from rlx.ops.q import QMaximum, QMinimum, QPrelu, QReshape, QSub, QTable
 from rlx.ops.real import (
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from rlx.frontends.tflite.ops.call import Call
     from rlx.ir import Value
 
+
+_INTEGERS: Final = QuantParams.per_tensor(1.0)
+"""Quantization of signs and flags."""
 
 _FRACTION_BITS: Final = 8
 """Fraction bits of values that are compared."""
@@ -155,7 +158,7 @@ def import_relation(call: Call) -> None:
     )
     tabulated = constant_table(call, difference)
     if tabulated is None:
-        sign = call.emit(difference, call.value(0), call.value(1))
+        sign = call.emit(difference, call.value(0), call.value(1), quant=_INTEGERS)
         tabulated = tuple(range(-128, 128)), sign
     signs, operand = tabulated
     holds = [int(_RELATIONS[call.operator.name](sign)) for sign in signs]
@@ -220,12 +223,17 @@ def _flags(call: Call, index: int) -> Value:
     tensor = call.input(index)
     require_type(tensor, TensorType.BOOL)
     if tensor.data is not None:
-        return call.scope.graph.constant(tensor.array().astype(np.int8), origin=call.origin)
+        flags = tensor.array().astype(np.int8)
+        return call.scope.graph.constant(flags, quant=_INTEGERS, origin=call.origin)
     value = call.scope.real(tensor)
-    node = value.node
-    if isinstance(node.op, RealCast) and node.operands[0].type.dtype is DType.I8:
-        return node.operands[0]
-    return call.emit(RealCast(dtype=DType.I8), value)
+    cast = value.node
+    if isinstance(cast.op, RealCast) and cast.operands[0].type.dtype is DType.I8:
+        source = cast.operands[0]
+        if not isinstance(source.node.op, QTable):
+            return source
+        # Operands of a cast have no scale; this table of the same values has one.
+        return call.emit(source.node.op, *source.node.operands, quant=_INTEGERS)
+    return call.emit(RealCast(dtype=DType.I8), value, quant=_INTEGERS)
 
 
 def _slices(call: Call) -> tuple[int, ...] | None:

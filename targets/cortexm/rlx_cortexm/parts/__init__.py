@@ -1,5 +1,5 @@
 """Microcontrollers and boards as data."""
 
-from rlx_cortexm.parts.catalogue import CortexPart, boards, part, parts
+from rlx_cortexm.parts.catalogue import CortexPart, boards, check_part_clock, part, parts
 
-__all__ = ["CortexPart", "boards", "part", "parts"]
+__all__ = ["CortexPart", "boards", "check_part_clock", "part", "parts"]

@@ -140,6 +140,20 @@ def part(name: str) -> CortexPart:
     )
 
 
+def check_part_clock(chip: CortexPart, clock: float) -> None:
+    """Check that a part can run at a clock in hertz.
+
+    Raises:
+        UsageError: Its maximum is lower.
+    """
+    if clock > chip.clock_mhz * 1e6:
+        raise UsageError(
+            f"{chip.name} runs at {chip.clock_mhz:g} MHz at most, not at {clock / 1e6:g} MHz",
+            where="--clock",
+            hint=f"write --clock {chip.clock_mhz:g}MHz or less, or leave it out",
+        )
+
+
 def _suggestion(plain: str, several: list[str]) -> str:
     """Return a suggestion: the parts that a beginning is that of, or similar names."""
     by_plain = {_plain(key): key for key in (*parts(), *boards())}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir import DType, Refusal
+from rlx.passes.fit import chains_as_ops
 from rlx.support.errors import DoesNotFitError, EmitError
 from rlx.support.text.units import counted
 from rlx_fpga.architectures import ARCHITECTURES, architecture
@@ -56,6 +58,8 @@ def lowering(node: Node, name: str) -> Lowering | Refusal:
 def build(module: GraphModule, options: FpgaOptions) -> Core:
     """Return the core of ``module`` in the chosen architecture; it may be too large.
 
+    Where tables of chains make it too large, it has the ops of all chains.
+
     Raises:
         EmitError: An input is not int8, an output is a constant, or the architecture keeps no
             states.
@@ -68,7 +72,18 @@ def build(module: GraphModule, options: FpgaOptions) -> Core:
             where=f"state {module.graph.states[0][0].name!r}",
             hint=f"use --architecture {KEEPS_STATES}",
         )
-    return architecture(options.architecture).build(module, options)
+    build_module = architecture(options.architecture).build
+    other = chains_as_ops(module, "fpga", lambda node: lowering(node, options.architecture))
+    try:
+        core = build_module(module, options)
+    except DoesNotFitError:
+        if other is not None:
+            with suppress(DoesNotFitError):
+                return build_module(other, options)
+        raise
+    if other is None or not shortage(core.report, options):
+        return core
+    return min(core, build_module(other, options), key=lambda c: bool(shortage(c.report, options)))
 
 
 def build_with_advice(module: GraphModule, options: FpgaOptions) -> Core:

@@ -6,16 +6,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rlx.driver import driver
 from rlx.ir import Dim, DType, Graph, Refusal, TensorType, i8
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q import QClamp, QConvert, QMinimum
+from rlx.ops.q import QChain, QClamp, QConvert, QMinimum
 from rlx.support.errors import DoesNotFitError, EmitError
 from rlx.support.spelling import in_python
-from rlx_fpga import FpgaOptions
+from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES, choice
 from rlx_fpga.explore.advice import Advice, DesignTooLargeError, Suggestion
 from support.messages import raises
+from support.networks.landmarks import landmarks
 
 SMALL = {"dsp": 1, "bram": 1, "lut": 1, "ff": 1}
 UNSIGNED = {
@@ -213,3 +215,19 @@ def test_an_output_that_is_a_constant_is_named():
     graph.output(graph.constant(np.ones((1, 4), np.int8), name="one"))
     with raises(EmitError):
         choice.build(GraphModule(graph, Stage.MIR), FpgaOptions())
+
+
+@pytest.mark.parametrize(("budget", "has_chains"), [(16, False), (100, True)])
+def test_chains_whose_memories_exceed_the_budget_are_built_as_ops(budget, has_chains):
+    options = FpgaOptions(bram=budget)
+    module = driver.lower(landmarks(16, (64,)), TARGET, options=options).module
+    core = choice.build(module, options)
+    assert any(isinstance(node.op, QChain) for node in core.nodes) is has_chains
+    choice.require_fit(module, core, options)
+
+
+def test_a_design_that_fits_in_neither_form_is_refused():
+    options = FpgaOptions(bram=4)
+    module = driver.lower(landmarks(16, (64,)), TARGET, options=options).module
+    with raises(DoesNotFitError):
+        choice.require_fit(module, choice.build(module, options), options)

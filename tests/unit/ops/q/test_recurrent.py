@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.ir import DType, TensorType, i8
+from rlx.ir import Dim, DType, TensorType, i8
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.numerics.gates import SIGMOID, sigmoid16, tanh16
 from rlx.ops.q import QLstmCell, QLstmOutput, QSvdf, QSvdfState
@@ -15,7 +15,7 @@ from support.messages import raises
 ONE = Rescale.of(1.0)
 
 
-def i16(*shape: int) -> TensorType:
+def i16(*shape: int | Dim) -> TensorType:
     """Return a type of int16."""
     return TensorType(shape, DType.I16)
 
@@ -64,6 +64,8 @@ def test_sums_wrap_around() -> None:
     (i8(1, 3), i16(1, 4), i8(2, 4)),
     (i8(1, 3), i16(1, 5), i8(2, 3)),
     (i8(2, 3), i16(1, 4), i8(2, 3)),
+    (i8(1, 3), i16(1, 4), i8(0, 3)),
+    (i8(1, 3), i16(1, Dim("n")), i8(2, 3)),
 ])  # fmt: skip
 def test_states_that_do_not_fit_are_refused(operands: tuple[TensorType, ...]) -> None:
     with raises(ShapeError):
@@ -75,6 +77,7 @@ def test_states_that_do_not_fit_are_refused(operands: tuple[TensorType, ...]) ->
     (i16(1, 5), i16(2, 2), i32(2)),
     (i16(1, 6), i16(3, 2), i32(2)),
     (i16(1, 4), i16(2, 2), i16(2)),
+    (i16(1, 4), i16(2, 2), i32(0)),
 ])  # fmt: skip
 def test_outputs_that_do_not_fit_are_refused(operands: tuple[TensorType, ...]) -> None:
     with raises(ShapeError):
@@ -102,6 +105,7 @@ THREE = Rescale.of(1.0, 1.0, 1.0)
     (i8(1, 3), i8(1, 2), i8(1, 2), i8(6, 3), i8(6, 2), i32(6)),
     (i8(2, 3), i8(1, 2), i16(1, 2), i8(6, 3), i8(6, 2), i32(6)),
     (i8(1, 3), i8(1, 2), i16(1, 2), i8(6, 3), i8(6, 2), i32(2)),
+    (i8(1, 3), i8(1, 2), i16(1, Dim("n")), i8(6, 3), i8(6, 2), i32(6)),
 ])  # fmt: skip
 def test_cells_that_do_not_fit_are_refused(operands: tuple[TensorType, ...]) -> None:
     with raises(ShapeError):
@@ -126,3 +130,17 @@ def test_another_power_is_refused() -> None:
     op = QLstmOutput(**LSTM, input_rescale=ONE, recurrent_rescale=ONE, power=3, rescale=ONE)
     with raises(ShapeError):
         op.infer(i8(1, 3), i8(1, 2), i16(1, 2), i8(2, 3), i8(2, 2), i32(2))
+
+
+def test_a_batch_may_be_a_symbol() -> None:
+    n = Dim("n")
+    x, h, c, state = i8(n, 3), i8(n, 2), i16(n, 2), i16(n, 4)
+    usual = {**CELL, "input_rescale": THREE, "recurrent_rescale": THREE}
+    output = QLstmOutput(**LSTM, input_rescale=ONE, recurrent_rescale=ONE, power=-9, rescale=ONE)
+    for op, operands, expected in (
+        (QSvdfState(x_zero_point=0, rescale=ONE), (x, state, i8(2, 3)), state),
+        (QSvdf(rescale=ONE, zero_point=0), (state, i16(2, 2), i32(2)), i8(n, 2)),
+        (QLstmCell(**usual), (x, h, c, *FITTING[3:]), c),
+        (output, (x, h, c, i8(2, 3), i8(2, 2), i32(2)), h),
+    ):
+        assert op.infer(*operands) == (expected,)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 ELEMENT: Final = 3
 """Instructions for each element."""
 
+CHANNEL_TABLE_NAME: Final = "channel table"
+"""Name of the candidate in reports."""
+
 ENTRIES: Final = 256
 """Bytes of the table of a channel."""
 
@@ -48,7 +51,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     functions, type_ = functions_of(node), node.types[0]
     loops = pixel_loops(type_)
     data = np.broadcast_to(functions.tables, (loops["channels"], ENTRIES)).reshape(-1)
-    kernel = Kernel.of("channel_table", "channel_table/kernel", loops)
+    kernel = Kernel.of("channel_tables", "channel_table/kernel", loops)
     note = f"{node.op.name} of -128 .. 127, for each channel"
     layer = LoweredLayer(
         kernel,
@@ -56,7 +59,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         tables=(ConstantTable("entries", "int8_t", data, note),),
         instructions=type_.size * ELEMENT + loop_instructions(loops),
     )
-    return (Candidate.of(layer, "channel table"),)
+    return (Candidate.of(layer, CHANNEL_TABLE_NAME),)
 
 
 CHANNEL_TABLE: Final = Tactic(

@@ -45,40 +45,35 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         "gates": op.gates,
         **(_cell_constants(op) if isinstance(op, QLstmCell) else _output_constants(op)),
     }
-    rescales = (op.input_rescale, op.recurrent_rescale)
-    factors = [
-        (*(v for x in rescales for v in (x.multiplier[k], x.shift[k])),) for k in range(op.gates)
-    ]
+    name = op.name.removeprefix("q.")
+    template = f"lstm/{name.removeprefix('lstm_')}"
     layer = LoweredLayer(
-        Kernel.of(
-            op.name.removeprefix("q."),
-            f"lstm/{op.name.removeprefix('q.lstm_')}",
-            constants,
-            ("dot1", "scale_wide"),
-        ),
+        Kernel.of(name, template, constants, ("dot1", "scale_wide")),
         operands=node.operands[:3],
-        tables=(
-            ConstantTable("weights", "int8_t", w.reshape(-1), "weights of the input"),
-            ConstantTable("recurrent", "int8_t", r.reshape(-1), "weights of the hidden state"),
-            ConstantTable(
-                "bias",
-                "int32_t",
-                np.concatenate([of_input, of_state]),
-                "biases, with zero points, of the input and of the hidden state",
-            ),
-            ConstantTable(
-                "factors",
-                "int32_t",
-                np.array(factors).reshape(-1),
-                "multiplier and shift of the input and of the hidden state",
-            ),
-            ConstantTable("sigmoid", "int16_t", SIGMOID - (1 << 15), "sigmoid(i / 24) - 1/2"),
-        ),
+        tables=_tables(op, w, r, np.concatenate([of_input, of_state])),
         macs=batch * (w.size + r.size),
         instructions=batch * (PRODUCT * (w.size + r.size) + GATE * len(w) + RESULT * units),
         weight_bits=8,
     )
-    return (Candidate.of(layer, op.name.removeprefix("q.")),)
+    return (Candidate.of(layer, name),)
+
+
+def _tables(
+    op: QLstmCell | QLstmOutput, w: Array, r: Array, bias: Int64
+) -> tuple[ConstantTable, ...]:
+    """Return the constants of an op: of the input ``w``, of the hidden state ``r``, of both."""
+    both = "of the input and of the hidden state"
+    rescales = (op.input_rescale, op.recurrent_rescale)
+    factors = [(v.multiplier[k], v.shift[k]) for k in range(op.gates) for v in rescales]
+    return (
+        ConstantTable("weights", "int8_t", w.reshape(-1), "weights of the input"),
+        ConstantTable("recurrent", "int8_t", r.reshape(-1), "weights of the hidden state"),
+        ConstantTable("bias", "int32_t", bias, f"biases, with zero points, {both}"),
+        ConstantTable(
+            "factors", "int32_t", np.array(factors).reshape(-1), f"multiplier and shift {both}"
+        ),
+        ConstantTable("sigmoid", "int16_t", SIGMOID - (1 << 15), "sigmoid(i / 24) - 1/2"),
+    )
 
 
 def _offsets(node: Node, weights: Array, zero_point: int, bias: Array) -> Int64:

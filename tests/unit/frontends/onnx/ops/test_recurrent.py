@@ -281,6 +281,10 @@ MALFORMED = {
     "bias": ({}, {"b": numbers(1, HIDDEN)}),
     "hidden size": ({}, {"r": numbers(1, HIDDEN + 1, HIDDEN + 1)}),
     "lengths": ({}, {"lengths": np.array([1, 2, STEPS + 1], np.int32)}),
+    "type of the input": ({}, {"x": numbers(STEPS, BATCH, INPUTS).astype(np.int8)}),
+    "type of the bias": ({}, {"b": numbers(1, 2 * HIDDEN).astype(np.int32)}),
+    "type of lengths": ({}, {"lengths": np.full(BATCH, STEPS, np.float32)}),
+    "no lengths": ({}, {"lengths": np.zeros(0, np.int32)}),
     "count of lengths": ({}, {"lengths": np.array([1, 2], np.int32)}),
     "state": ({}, {"h0": numbers(1, BATCH + 1, HIDDEN)}),
 }
@@ -291,3 +295,21 @@ def test_contradictions(attributes, changes):
     given = operands("RNN", 1) | changes
     with raises(FrontendError):
         load(built("RNN", {"x": given.pop("x")}, given, **attributes))
+
+
+def test_an_open_size_of_the_hidden_state_is_refused():
+    layer = node("LSTM", "x w r", "y")
+    types = {"x": ["t", "b", 2], "w": ["d", "g", 2], "r": ["d", "g", "h"]}
+    with raises(UnsupportedOpError):
+        load(model([layer], types, {"y": None}))
+
+
+def test_weights_of_open_sizes_are_no_contradiction():
+    layer = node("RNN", "x w r b", "y", hidden_size=HIDDEN)
+    types = {"x": ["t", "b", INPUTS], "w": ["d", HIDDEN, INPUTS], "r": ["d", HIDDEN, HIDDEN],
+             "b": ["d", 2 * HIDDEN]}  # fmt: skip
+    data = model([layer], types, {"y": None})
+    given = operands("RNN", 1)
+    arrays = [given[name] for name in types]
+    (found,), (expected,) = run(data, *arrays), by_runtime(data, *arrays)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

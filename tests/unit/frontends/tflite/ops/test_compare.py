@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rlx.driver.exporters import export
+from rlx.frontends.onnx import frontend as onnx
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import QPrelu
@@ -200,6 +203,26 @@ def test_values_chosen_by_a_relation_equal_tflm(code: str) -> None:
     ops = {node.op.name for node in DeadCode().apply(tflite.load(data).graph).op_nodes}
     assert ops == {"q.sub", "q.table", "q.minimum", "q.maximum"}
     np.testing.assert_array_equal(evaluated(data, *pairs), run_tflm(data, *pairs)[0])
+
+
+def test_values_chosen_by_a_threshold_are_written_to_files() -> None:
+    """The relation is a table, and nothing of it is left that files cannot have."""
+    params = {"scale": 0.1, "zero_point": -3}
+    model = TfliteBuilder()
+    x, y = (model.tensor((1, 256), **params) for _ in range(2))
+    threshold = model.constant(np.array([7], np.int8), **params)
+    condition, z = model.tensor((1, 256), "bool"), model.tensor((1, 256), **params)
+    model.operator("GREATER", [x, threshold], [condition])
+    model.operator("SELECT_V2", [condition, x, y], [z])
+    data, values = model.build([x, y], [z]), (CODES.reshape(1, 256), CODES[::-1].reshape(1, 256))
+    graph = tflite.load(data).graph
+    (expected,) = run_tflm(data, *values)
+    np.testing.assert_array_equal(run_tflm(export(graph, Path("a.tflite")).content, *values)[0],
+                                  expected)  # fmt: skip
+    read = onnx.load(export(graph, Path("a.onnx")).content).graph
+    names = (v.name for v in read.inputs)
+    (found,) = evaluate(read, dict(zip(names, values, strict=True)))
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_constant_condition_and_slices_equal_litert() -> None:
