@@ -150,7 +150,7 @@ class Comparison:
 
         Raises:
             DifferenceError: An output does not; the message has every reason.
-            UsageError: There are no criteria.
+            UsageError: No criterion is given.
         """
         judged = self if criteria is None else self.judged(criteria)
         if judged.criteria is None:

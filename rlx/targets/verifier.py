@@ -170,7 +170,8 @@ class ModelledCycles:
     """Cycles of an emitted folder on a core, from a model of it and not measured.
 
     Attributes:
-        layers: Fewest, expected and most cycles of each layer, in the order of the target's report.
+        layers: Minimum, expected and maximum cycles of each layer, in the order of the target's
+            report.
         instructions: Instructions of each layer.
         core: Name of the core.
         device: Microcontroller, or else the core, for a reader.
@@ -195,9 +196,9 @@ class ModelledCycles:
 
     @property
     def total(self) -> tuple[int, int, int]:
-        """Fewest, expected and most cycles of all layers."""
-        fewest, expected, most = (sum(one) for one in zip(*self.layers, strict=True))
-        return fewest, expected, most
+        """Minimum, expected and maximum cycles of all layers."""
+        minimum, expected, maximum = (sum(one) for one in zip(*self.layers, strict=True))
+        return minimum, expected, maximum
 
     @property
     def milliseconds(self) -> Milliseconds | None:
@@ -214,14 +215,14 @@ class ModelledCycles:
         Args:
             names: Names of the layers.
         """
-        fewest, expected, most = self.total
+        minimum, expected, maximum = self.total
         rows = zip(names, self.layers, self.instructions, strict=True)
         return {
             "core": self.core,
             "device": self.device,
             "cycles": expected,
-            "cycles_min": fewest,
-            "cycles_max": most,
+            "cycles_min": minimum,
+            "cycles_max": maximum,
             "clock_mhz": self.clock_mhz,
             "memory": self.memory,
             "note": self.note,

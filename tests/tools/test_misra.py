@@ -5,7 +5,8 @@ from collections import Counter
 from importlib import util
 
 import pytest
-from targets.cortexm.kernel_graphs import classifier, emit_graph, write
+from targets.cortexm.graph_builder import emit_graph, write
+from targets.cortexm.kernel_graphs import classifier
 
 from support import ROOT, require_program
 

@@ -11,6 +11,7 @@ from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.numerics.division import scaled_quotients
 from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding
 from rlx.ops.q.common import (
+    PairOp,
     check_clamp,
     check_int8,
     check_rescale,
@@ -29,26 +30,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _QBinary(Op):
+class _QBinary(PairOp):
     """Base of ops of two operands: both int8, shapes broadcast as in NumPy."""
 
-    operand_count: ClassVar[int | tuple[int, int | None]] = 2
     traits: ClassVar[Traits] = Traits(elementwise=True, monotone=True, clamps=True)
-    x_zero_point: int
-    y_zero_point: int
-    rescale: Rescale
-    zero_point: int
-    low: int = -128
-    high: int = 127
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return int8 of the broadcast shape."""
         x, y = operands
-        check_int8(self, "first operand", x)
-        check_int8(self, "second operand", y)
-        check_rescale(self, self.rescale, 1)
-        check_zero_point(self, self.x_zero_point, self.y_zero_point, self.zero_point)
-        check_clamp(self, self.low, self.high)
+        self.check_pair(x, y)
         return (TensorType(broadcast_shapes(self, x, y), DType.I8),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:

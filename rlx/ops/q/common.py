@@ -1,21 +1,22 @@
-"""Checks that the integer ops share.
+"""Checks and bases that the integer ops share.
 
 Tests: tests/unit/ops/q/test_arith.py
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rlx.ir import DType
-from rlx.ops.numerics.fixed_point import Rounding
+from rlx.ir import DType, Op
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 
 if TYPE_CHECKING:
-    from rlx.ir import Op, TensorType
-    from rlx.ops.numerics.fixed_point import Int64, Rescale
+    from rlx.ir import TensorType
+    from rlx.ops.numerics.fixed_point import Int64
 
 INT8_MIN = -128
 INT8_MAX = 127
@@ -79,6 +80,27 @@ def check_zero_point(op: Op, *zero_points: int) -> None:
     for zero_point in zero_points:
         if not INT8_MIN <= zero_point <= INT8_MAX:
             raise op.refuse(f"expected a zero point in [-128, 127], got {zero_point}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairOp(Op):
+    """Base of ops that compute from two int8 operands and scale the result to int8."""
+
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+    x_zero_point: int
+    y_zero_point: int
+    rescale: Rescale
+    zero_point: int
+    low: int = INT8_MIN
+    high: int = INT8_MAX
+
+    def check_pair(self, x: TensorType, y: TensorType) -> None:
+        """Raise ShapeError unless the operands and attributes are those of such an op."""
+        check_int8(self, "first operand", x)
+        check_int8(self, "second operand", y)
+        check_rescale(self, self.rescale, 1)
+        check_zero_point(self, self.x_zero_point, self.y_zero_point, self.zero_point)
+        check_clamp(self, self.low, self.high)
 
 
 def to_int8(x: Int64, zero_point: int, low: int, high: int) -> npt.NDArray[np.int8]:

@@ -11,6 +11,7 @@ from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale
 from rlx.ops.numerics.products import exact_matmul, exact_product
 from rlx.ops.q.common import (
+    PairOp,
     check_bias,
     check_clamp,
     check_int8,
@@ -83,7 +84,7 @@ class QDense(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QMatmul(Op):
+class QMatmul(PairOp):
     """Matrix product of the last two axes of two quantized tensors; the axes before them broadcast.
 
     ``z[..., m, n] = clamp(rescale(sum over k of (x[..., m, k] - x_zero_point)
@@ -104,27 +105,16 @@ class QMatmul(Op):
 
     name: ClassVar[str] = "q.matmul"
     traits: ClassVar[Traits] = Traits(clamps=True)
-    operand_count: ClassVar[int | tuple[int, int | None]] = 2
-    x_zero_point: int
-    y_zero_point: int
-    rescale: Rescale
-    zero_point: int
-    low: int = -128
-    high: int = 127
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return int8[..., M, N]."""
         x, y = operands
-        check_int8(self, "first operand", x)
-        check_int8(self, "second operand", y)
+        self.check_pair(x, y)
         if x.rank < 2 or y.rank < 2:
             raise self.refuse(f"expected operands of at least 2 dimensions, got {x} and {y}")
         inner = x.shape[-1]
         if inner != y.shape[-2]:
             raise self.refuse(f"inner dimensions differ: {inner} of {x} and {y.shape[-2]} of {y}")
-        check_rescale(self, self.rescale, 1)
-        check_zero_point(self, self.x_zero_point, self.y_zero_point, self.zero_point)
-        check_clamp(self, self.low, self.high)
         if isinstance(inner, int) and inner * self.product_bound > INT32_MAX:
             raise self.refuse(f"a sum of {inner} products does not fit int32")
         stacks = (t.with_shape(t.shape[:-2]) for t in operands)

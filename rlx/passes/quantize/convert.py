@@ -316,10 +316,7 @@ def convert(
             joined_origins.setdefault(part, []).append(node.origin)
         sources |= dict.fromkeys(new, fitted.sources[layer])
     _append_outputs(conversion, fitted.graph)
-    rewriter = Rewriter(conversion.graph)
-    for node in rewriter:
-        if node in joined_origins:
-            rewriter.keep(node, origin=node.origin.join(joined_origins[node]))
+    rewriter = _join_origins(conversion.graph, joined_origins)
     final = rewriter.finish()
     return Converted(
         final,
@@ -328,6 +325,15 @@ def convert(
         _layers(sources, conversion, fitted),
         tuple(place_of(v.node) for v in resolver.bounded if _has_weights(v.node, needed)),
     )
+
+
+def _join_origins(graph: Graph, origins: Mapping[Node, list[Origin]]) -> Rewriter:
+    """Return a rewriter that has given nodes the origins of all nodes they were made of."""
+    rewriter = Rewriter(graph)
+    for node in rewriter:
+        if node in origins:
+            rewriter.keep(node, origin=node.origin.join(origins[node]))
+    return rewriter
 
 
 def _values(conversion: Conversion, fitted: Fitted, resolver: Resolver) -> dict[Value, Value]:

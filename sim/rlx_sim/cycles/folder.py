@@ -75,27 +75,19 @@ def folder_cycles(
     if chip is not None and clock is not None:
         check_part_clock(chip, clock)
     flash = flash_of(chip, flash_wait)
-    if flash.wait_states and not cpu_named(cpu).unicorn:
-        raise UsageError(
-            f"wait states are not modelled on a {cpu}: QEMU's trace has no reads of constants",
-            where="--flash-wait",
-            hint="write --flash-wait 0, for code and constants in tightly coupled memory",
-        )
+    _check_wait_states(cpu, flash)
     if progress is not None:
         progress("cycles of each layer")
     with plain_folder(folder) as plain, work_folder("cycles") as work:
         run = _traced_run(plain, cpu, str(facts["prefix"]), flash, work, timeout_s)
-    counts, trace, code = run.instructions, run.trace, run.code
     try:
-        by_bound = [
-            _layers(CycleModel(code, timings, flash, bound), trace, len(counts)) for bound in Bound
-        ]
+        by_bound = [_layers(CycleModel(run.code, timings, flash, bound), run) for bound in Bound]
     except (UnknownCodeError, UnknownTimingError) as e:
         raise SimulationError(f"no model of the program: {e}", where=str(folder)) from e
-    fewest, expected, most = by_bound
+    minimum, expected, maximum = by_bound
     return ModelledCycles(
-        layers=tuple(zip(fewest, expected, most, strict=True)),
-        instructions=counts,
+        layers=tuple(zip(minimum, expected, maximum, strict=True)),
+        instructions=run.instructions,
         core=cpu,
         device=cpu if chip is None else chip.name,
         memory=str(flash),
@@ -188,6 +180,16 @@ def _timings(cpu: str) -> CoreTimings:
     return timings
 
 
+def _check_wait_states(cpu: str, flash: Flash) -> None:
+    """Raise UsageError if the core's emulator does not trace what wait states depend on."""
+    if flash.wait_states and not cpu_named(cpu).unicorn:
+        raise UsageError(
+            f"wait states are not modelled on a {cpu}: QEMU's trace has no reads of constants",
+            where="--flash-wait",
+            hint="write --flash-wait 0, for code and constants in tightly coupled memory",
+        )
+
+
 def _part(cpu: str, name: str | None) -> CortexPart | None:
     """Return a part with the core.
 
@@ -218,8 +220,9 @@ def _clock_mhz(
     return None if emitted is None else float(emitted["clock_mhz"])
 
 
-def _layers(model: CycleModel, trace: Trace, count: int) -> Sequence[int]:
+def _layers(model: CycleModel, run: _Run) -> Sequence[int]:
     """Return the cycles of each layer, without those of the hooks themselves."""
+    trace, count = run.trace, len(run.instructions)
     intervals = trace.intervals[_FIRST_LAYER:]
     # Two calls of the hook in a row are after the layers.
     hook = model.cycles(trace, intervals[count + 1])

@@ -173,8 +173,8 @@ def _sources(row: Mapping[str, Any]) -> tuple[str, ...]:
 def _range(value: int | list[int]) -> tuple[int, int, int]:
     if isinstance(value, int):
         return value, value, value
-    fewest, expected, most = value
-    return fewest, expected, most
+    minimum, expected, maximum = value
+    return minimum, expected, maximum
 
 
 @cache

@@ -1,7 +1,8 @@
 """The choice of kernels for all layers together."""
 
 import pytest
-from targets.cortexm.kernel_graphs import RELU, GraphBuilder, planned
+from targets.cortexm.graph_builder import GraphBuilder, planned
+from targets.cortexm.kernel_graphs import RELU
 
 from rlx_c.candidate import Candidate
 from rlx_c.choice import OBJECTIVES, MemoryLimits, Need, Objective, choose, flash_bytes

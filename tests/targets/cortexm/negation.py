@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from targets.cortexm.kernel_graphs import emit_graph, write
+from targets.cortexm.graph_builder import emit_graph, write
 
 from rlx.ir import Graph, i8
 from rlx.ops.q import QClamp, QTable

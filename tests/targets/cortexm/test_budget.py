@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, planned, write
+from targets.cortexm.graph_builder import emit_graph, planned, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 
 from rlx.cli import main
 from rlx.support.errors import DoesNotFitError

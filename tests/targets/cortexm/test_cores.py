@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import write
+from targets.cortexm.graph_builder import write
 
 from rlx import frontends
 from rlx.driver import driver

@@ -4,7 +4,7 @@ Convolutions are in ``test_forced.py``, layers of whole networks in ``tests/benc
 """
 
 import pytest
-from targets.cortexm.kernel_graphs import GraphBuilder, golden_of, planned, write
+from targets.cortexm.graph_builder import GraphBuilder, golden_of, planned, write
 
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q import (

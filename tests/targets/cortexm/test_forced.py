@@ -2,15 +2,8 @@
 
 import pytest
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.kernel_graphs import (
-    RELU,
-    WHOLE,
-    GraphBuilder,
-    convolutions,
-    emit_graph,
-    golden_of,
-    write,
-)
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import RELU, WHOLE, convolutions
 
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QSub, Window

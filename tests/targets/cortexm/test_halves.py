@@ -1,7 +1,7 @@
 """Whole networks of ONNX and QONNX with many halves: their C computes the reference's values."""
 
 import pytest
-from targets.cortexm.kernel_graphs import write
+from targets.cortexm.graph_builder import write
 
 from rlx.driver import driver
 from rlx.ir.module import GraphModule, Stage

@@ -5,7 +5,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import classifier, emit_graph, write
+from targets.cortexm.graph_builder import emit_graph, write
+from targets.cortexm.kernel_graphs import classifier
 
 from rlx_sim.firmware.host_c import WARNINGS
 from support import require_program

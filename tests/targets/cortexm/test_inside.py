@@ -4,15 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import (
-    KERNEL_GRAPHS,
-    GraphBuilder,
-    classifier,
-    emit_graph,
-    golden_of,
-    planned,
-    write,
-)
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, planned, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, classifier
 
 from rlx.cli import main
 from rlx.ops.q import QClamp

@@ -4,7 +4,8 @@ import re
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 
 from rlx.driver import driver
 from rlx.ir import Graph, GraphModule, Stage, i8

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 
 import rlx_cortexm
 from rlx.ops.q import Q_OPS

@@ -6,7 +6,8 @@ import zipfile
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from targets.cortexm.kernel_graphs import classifier, emit_graph, write
+from targets.cortexm.graph_builder import emit_graph, write
+from targets.cortexm.kernel_graphs import classifier
 
 from rlx.cli import main
 from rlx.frontends.tflite.metadata import labels_of

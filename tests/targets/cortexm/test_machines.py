@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.kernel_graphs import (
-    arithmetic,
-    bridges,
-    classifier,
-    emit_graph,
-    golden_of,
-    write,
-)
+from targets.cortexm.graph_builder import emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import arithmetic, bridges, classifier
 from targets.cortexm.test_narrow import network as narrow
 
 from rlx.ir import DType

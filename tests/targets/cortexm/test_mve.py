@@ -5,17 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from targets.cortexm.forced import chosen_by, named
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, write
 from targets.cortexm.kernel_graphs import (
     RELU,
     WHOLE,
-    GraphBuilder,
     arithmetic,
     convolutions,
     depthwise,
-    emit_graph,
-    golden_of,
     reductions,
-    write,
 )
 
 from rlx.ir import DType

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import write
+from targets.cortexm.graph_builder import write
 
 from rlx import frontends
 from rlx.driver import driver

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import kconfiglib
 import pytest
 import yaml
-from targets.cortexm.kernel_graphs import emit_graph
+from targets.cortexm.graph_builder import emit_graph
 from targets.cortexm.negation import PRINTED, PROGRAM, files_of, folder_of, network
 
 from rlx.support.errors import UsageError

@@ -4,7 +4,8 @@ import tomllib
 from importlib.resources import files
 
 import pytest
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, planned
+from targets.cortexm.graph_builder import planned
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 
 from rlx.cli import main
 from rlx.support.errors import DoesNotFitError, UsageError

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from targets.cortexm.kernel_graphs import emit_graph, golden_of, write
+from targets.cortexm.graph_builder import emit_graph, golden_of, write
 
 from rlx.driver import driver
 from rlx.ir import Graph, GraphModule, QuantParams, Stage, f32, i8

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from targets.cortexm.kernel_graphs import GraphBuilder, classifier, emit_graph, planned
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, planned
+from targets.cortexm.kernel_graphs import classifier
 
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ops.q import QClamp, QMaximum, QMinimum

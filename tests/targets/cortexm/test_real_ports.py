@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import bridges, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import bridges
 
 from rlx.driver.reference import reference_outputs
 from rlx.ir import DType, Graph, QuantParams, TensorType, f32

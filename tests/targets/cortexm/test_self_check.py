@@ -5,7 +5,8 @@ import zlib
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from targets.cortexm.kernel_graphs import classifier, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import classifier
 
 from rlx.driver import driver
 from rlx.ir import Graph, GraphModule, Stage, i8

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import emit_graph, write
+from targets.cortexm.graph_builder import emit_graph, write
 
 from rlx.driver.reference import random_inputs, reference_outputs
 from rlx.frontends.tflite.frontend import load

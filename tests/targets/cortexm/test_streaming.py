@@ -1,7 +1,8 @@
 """Layers in stripes of rows, where a small arena is wanted."""
 
 import pytest
-from targets.cortexm.kernel_graphs import RELU, GraphBuilder, emit_graph, golden_of, planned, write
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, planned, write
+from targets.cortexm.kernel_graphs import RELU
 
 from rlx.ir import Graph, i8
 from rlx.ops.q import QConcat, QMaxPool2d, QReshape, QSlice, Window

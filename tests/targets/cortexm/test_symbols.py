@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 from campaign.compile import HOST, MORE
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, GraphBuilder, depthwise, emit_graph, write
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, depthwise
 
 from rlx.support.process import run
 from rlx_sim.firmware.firmware import CPUS

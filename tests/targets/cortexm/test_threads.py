@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import classifier, convolutions, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import classifier, convolutions
 
 from rlx.support.process import run
 from rlx_sim.firmware.host_c import WARNINGS

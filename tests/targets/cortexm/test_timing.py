@@ -1,7 +1,8 @@
 """Milliseconds: a range for a number of instructions, never a measurement."""
 
 import pytest
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, planned
+from targets.cortexm.graph_builder import planned
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 
 from rlx.targets.milliseconds import CycleRange, Milliseconds
 from rlx_cortexm import TARGET, CortexMOptions

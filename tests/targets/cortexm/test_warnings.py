@@ -2,7 +2,8 @@
 
 import pytest
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, write
+from targets.cortexm.graph_builder import emit_graph, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 
 from rlx.support.process import run
 from rlx_sim.firmware.host_c import WARNINGS

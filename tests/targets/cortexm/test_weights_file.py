@@ -6,7 +6,8 @@ import zlib
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import classifier, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import classifier
 from targets.cortexm.negation import files_of
 
 import rlx

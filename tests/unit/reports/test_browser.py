@@ -306,9 +306,9 @@ def test_a_table_that_is_cut_says_so(opened, hardware, width, cut):
     assert (box.evaluate("one => one.scrollWidth > one.clientWidth")) == cut
     if cut:
         box.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
-        page.wait_for_function("!document.querySelector('#layers .scroll').matches('.cut')")
+        page.wait_for_selector("#layers .scroll:not(.cut)", state="attached")
         page.set_viewport_size({"width": 1280, "height": 900})
-        page.wait_for_function("document.querySelector('#layers .hint').hidden")
+        page.wait_for_selector("#layers .hint", state="hidden")
 
 
 def test_a_table_is_sorted_by_each_column(opened, firmware):

@@ -98,10 +98,7 @@ def _scaled_operands(
 def export_mul(call: ExportedNode) -> None:
     """``MUL``."""
     op = cast("QMul", call.op)
-    x, y = call.node.operands
-    product = call.scale(x, op.x_zero_point) * call.scale(y, op.y_zero_point)
-    call.require_rescale(op.rescale, rescale_of(product / call.scale(call.result, op.zero_point)))
-    operands = call.tensor(x), call.tensor(y)
+    operands = call.product_operands(op)
     call.finish_clamped("MUL", *operands, version=2, clamp=(op.low, op.high))
 
 

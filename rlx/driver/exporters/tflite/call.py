@@ -15,12 +15,13 @@ from rlx.driver.exporters.tflite.file import TYPES, TfliteFile
 from rlx.frontends.tflite.schema import Activation
 from rlx.ir import DType, QuantParams
 from rlx.ops.numerics.fixed_point import Rounding
-from rlx.ops.rescale import RangeError, activation_bounds
+from rlx.ops.rescale import RangeError, activation_bounds, rescale_of
 from rlx.support.text.names import printable
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Node, Value
     from rlx.ops.numerics.fixed_point import Rescale
+    from rlx.ops.q import QMatmul, QMul
 
 _ACTIVATIONS: Final = {
     Activation.NONE: (None, None),
@@ -98,6 +99,14 @@ class ExportedNode(NodeExport):
                 "the scales of its operands and result",
                 "export a network that rlx quantized or read from a .tflite file",
             )
+
+    def product_operands(self, op: QMatmul | QMul) -> tuple[int, int]:
+        """Return both operands of a product, after a check that its factor follows from scales."""
+        x, y = self.node.operands
+        product = self.scale(x, op.x_zero_point) * self.scale(y, op.y_zero_point)
+        factor = product / self.scale(self.result, op.zero_point)
+        self.require_rescale(op.rescale, rescale_of(factor))
+        return self.tensor(x), self.tensor(y)
 
     def require_same_quant(self, *values: Value) -> None:
         """Refuse operands whose scale or zero point differs from that of the result."""

@@ -26,7 +26,7 @@ from rlx.ops.q import (
     QSvdfState,
     Window,
 )
-from rlx.ops.rescale import linear_rescale, rescale_of
+from rlx.ops.rescale import linear_rescale
 
 if TYPE_CHECKING:
     from rlx.driver.exporters.tflite.call import ExportedNode
@@ -81,10 +81,7 @@ def export_dense(call: ExportedNode) -> None:
 def export_matmul(call: ExportedNode) -> None:
     """``BATCH_MATMUL``."""
     op = cast("QMatmul", call.op)
-    x, y = call.node.operands
-    product = call.scale(x, op.x_zero_point) * call.scale(y, op.y_zero_point)
-    call.require_rescale(op.rescale, rescale_of(product / call.scale(call.result, op.zero_point)))
-    operands = call.tensor(x), call.tensor(y)
+    operands = call.product_operands(op)
     call.finish_plain("BATCH_MATMUL", *operands, version=2, clamp=(op.low, op.high))
 
 

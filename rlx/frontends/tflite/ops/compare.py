@@ -132,7 +132,7 @@ def import_real_prelu(call: Call) -> None:
 
 @importer(*_RELATIONS)
 def import_relation(call: Call) -> None:
-    """Relations of two tensors, each scaled to its real values with 8 fraction bits, to bool.
+    """Relations of two tensors, each rescaled to fixed point with 8 fraction bits, to bool.
 
     Source: tflite-micro ``comparisons.cc``.
     """

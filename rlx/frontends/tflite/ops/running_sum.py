@@ -27,7 +27,7 @@ _HEADROOM: Final = 19
 
 @importer("CUMSUM")
 def import_cumsum(call: Call) -> None:
-    """``CUMSUM`` of real values; TensorFlow Lite Micro is wrong where the zero point is not 0.
+    """``CUMSUM`` less zero points; TensorFlow Lite Micro begins the sum at minus the zero point.
 
     It begins each sum at minus the zero point. From 17 elements on its sums may overflow.
     """

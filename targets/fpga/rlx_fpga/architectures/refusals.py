@@ -8,48 +8,55 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.q import (
+    QConvert,
+    QDiv,
+    QL2Norm,
+    QLstmCell,
+    QLstmOutput,
+    QMatmul,
+    QResizeBilinear,
+    QSquaredDifference,
+    QSvdf,
+    QSvdfState,
+)
 
 if TYPE_CHECKING:
-    from rlx.ir import Op
+    from rlx.ir import Op, RuleTable
 
 INT8_INPUT: Final = (
     "quantize the model (rlx quantize), with fixed sizes: --input-shape for a model in ONNX"
 )
 """Hint for an input that no stream can carry."""
 
-NO_QUOTIENTS: Final = (
-    "no cell divides two computed tensors; divide by a constant, or multiply by the reciprocal in "
-    "the model"
-)
-NO_ROOTS: Final = (
-    "no cell divides by the root of a sum; end the core before the layer, and normalize its "
-    "output on the processor"
-)
-NO_SQUARES: Final = (
-    "no cell squares the difference of two computed tensors; run that part on a Cortex-M, or use a "
-    "difference and a product in the model"
-)
-NO_PRODUCTS: Final = (
-    "no cell multiplies two computed matrices; run that part on a Cortex-M, or use dense layers in "
-    "place of attention in the model"
-)
-NO_INT16: Final = (
-    "its state is int16, and values in the core are int8; run it on a Cortex-M, or convert an SVDF "
-    "layer with a state of int8"
-)
-"""Reason why no architecture has recurrent layers with a state of int16."""
-
-ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
-"""Reason why no architecture has conversions to other quantized values."""
-
 NEAREST: Final = "it takes slices and joins, at most 64 along an axis; resize by a whole factor"
 """Reason why streams and the array have other layers in its place, or none."""
 
-BILINEAR: Final = (
-    "no cell weights four pixels of two rows; resize with "
-    "RESIZE_NEAREST_NEIGHBOR by a whole factor, or run the layer on the processor"
-)
-"""Reason why no architecture interpolates."""
+_WITHOUT_CELLS: Final[dict[type[Op], str]] = {
+    QConvert: "values in the core are int8; only at its ports uint8 can be converted",
+    QDiv: "no cell divides two computed tensors; divide by a constant, or multiply by the "
+    "reciprocal in the model",
+    QL2Norm: "no cell divides by the root of a sum; end the core before the layer, and normalize "
+    "its output on the processor",
+    QMatmul: "no cell multiplies two computed matrices; run that part on a Cortex-M, or use dense "
+    "layers in place of attention in the model",
+    QResizeBilinear: "no cell weights four pixels of two rows; resize with "
+    "RESIZE_NEAREST_NEIGHBOR by a whole factor, or run the layer on the processor",
+    QSquaredDifference: "no cell squares the difference of two computed tensors; run that part on "
+    "a Cortex-M, or use a difference and a product in the model",
+    **dict.fromkeys(
+        (QLstmCell, QLstmOutput, QSvdf, QSvdfState),
+        "its state is int16, and values in the core are int8; run it on a Cortex-M, or convert an "
+        "SVDF layer with a state of int8",
+    ),
+}
+"""Ops that no architecture has cells for, with the reason and a hint."""
+
+
+def refuse_ops_without_cells(rules: RuleTable[Any]) -> None:
+    """Register the reasons for ops that no architecture builds."""
+    for op, reason in _WITHOUT_CELLS.items():
+        rules.refuse(reason, op)
 
 
 def rounding_refusal(op: Op) -> str | None:

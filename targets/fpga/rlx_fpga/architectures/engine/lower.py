@@ -19,24 +19,14 @@ from rlx.ops.q import (
     QAveragePool2d,
     QClamp,
     QConv2d,
-    QConvert,
     QDense,
-    QDiv,
-    QL2Norm,
-    QLstmCell,
-    QLstmOutput,
-    QMatmul,
     QMaxPool2d,
     QMean,
     QMul,
     QReshape,
-    QResizeBilinear,
     QResizeNearest,
     QSoftmax,
-    QSquaredDifference,
     QSub,
-    QSvdf,
-    QSvdfState,
     Window,
 )
 from rlx.support.errors import EmitError, UnsupportedOpError
@@ -57,15 +47,9 @@ from rlx_fpga.architectures.engine.program import (
     Scale,
 )
 from rlx_fpga.architectures.refusals import (
-    BILINEAR,
     INT8_INPUT,
     NEAREST,
-    NO_INT16,
-    NO_PRODUCTS,
-    NO_QUOTIENTS,
-    NO_ROOTS,
-    NO_SQUARES,
-    ONLY_INT8,
+    refuse_ops_without_cells,
 )
 from rlx_fpga.explore.advice import Advice, DesignTooLargeError, with_budgets
 from rlx_fpga.options import FpgaOptions
@@ -80,14 +64,8 @@ Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 """Appends the instruction of a node; raises UnsupportedOpError if it cannot be built."""
 
 RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
-RULES.refuse(ONLY_INT8, QConvert)
-RULES.refuse(NO_PRODUCTS, QMatmul)
-RULES.refuse(NO_QUOTIENTS, QDiv)
-RULES.refuse(NO_ROOTS, QL2Norm)
-RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
+refuse_ops_without_cells(RULES)
 RULES.refuse(NEAREST, QResizeNearest)
-RULES.refuse(BILINEAR, QResizeBilinear)
 RULES.refuse("the array does not multiply two tensors", QMul)
 
 LANES = (1, 2, 4, 8, 16, 32)

@@ -14,24 +14,14 @@ from rlx.ops.q import (
     QClamp,
     QConcat,
     QConv2d,
-    QConvert,
     QDense,
-    QDiv,
-    QL2Norm,
-    QLstmCell,
-    QLstmOutput,
-    QMatmul,
     QMul,
     QPad,
     QReshape,
-    QResizeBilinear,
     QResizeNearest,
     QSlice,
     QSoftmax,
-    QSquaredDifference,
     QSub,
-    QSvdf,
-    QSvdfState,
     QTranspose,
 )
 from rlx.support.errors import DoesNotFitError
@@ -41,15 +31,7 @@ from rlx_fpga.architectures.parallel.netlist import Netlist
 from rlx_fpga.architectures.parallel.program import signed_digits
 from rlx_fpga.architectures.parallel.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.architectures.parallel.sums import shift_add
-from rlx_fpga.architectures.refusals import (
-    BILINEAR,
-    NO_INT16,
-    NO_PRODUCTS,
-    NO_QUOTIENTS,
-    NO_ROOTS,
-    NO_SQUARES,
-    ONLY_INT8,
-)
+from rlx_fpga.architectures.refusals import refuse_ops_without_cells
 from rlx_fpga.devices import devices
 
 if TYPE_CHECKING:
@@ -63,13 +45,7 @@ if TYPE_CHECKING:
     from rlx_fpga.architectures.parallel.rules import Wires
     from rlx_fpga.cells.rom import Integers
 
-RULES.refuse(ONLY_INT8, QConvert)
-RULES.refuse(NO_PRODUCTS, QMatmul)
-RULES.refuse(NO_QUOTIENTS, QDiv)
-RULES.refuse(NO_ROOTS, QL2Norm)
-RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
-RULES.refuse(BILINEAR, QResizeBilinear)
+refuse_ops_without_cells(RULES)
 RULES.refuse("its division takes many cycles; output the logits or argmax", QSoftmax)
 
 MAX_DIGITS: Final = 40_000

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import GraphBuilder
+from targets.cortexm.graph_builder import GraphBuilder
 
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_winograd import tactic as winograd

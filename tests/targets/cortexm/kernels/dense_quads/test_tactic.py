@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.kernel_graphs import RELU, GraphBuilder
+from targets.cortexm.graph_builder import GraphBuilder
+from targets.cortexm.kernel_graphs import RELU
 
 from rlx.ir import DType
 from rlx_cortexm.kernels.dense_quads.tactic import Quads

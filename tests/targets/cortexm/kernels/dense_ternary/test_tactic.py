@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, write
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
 from rlx.ops.numerics.fixed_point import Rescale

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.kernel_graphs import RELU, WHOLE, GraphBuilder, emit_graph
+from targets.cortexm.graph_builder import GraphBuilder, emit_graph
+from targets.cortexm.kernel_graphs import RELU, WHOLE
 
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx_cortexm.image import WindowedImage

@@ -13,19 +13,9 @@ import numpy as np
 from rlx.ops.q import (
     QAdd,
     QClamp,
-    QConvert,
-    QDiv,
-    QL2Norm,
-    QLstmCell,
-    QLstmOutput,
-    QMatmul,
     QMul,
-    QResizeBilinear,
     QResizeNearest,
-    QSquaredDifference,
     QSub,
-    QSvdf,
-    QSvdfState,
 )
 from rlx.targets.operands import unsupported
 from rlx_fpga.architectures.dataflow.lower.elementwise import Elementwise
@@ -38,14 +28,8 @@ from rlx_fpga.architectures.dataflow.lower.rules import (
 )
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
 from rlx_fpga.architectures.refusals import (
-    BILINEAR,
     NEAREST,
-    NO_INT16,
-    NO_PRODUCTS,
-    NO_QUOTIENTS,
-    NO_ROOTS,
-    NO_SQUARES,
-    ONLY_INT8,
+    refuse_ops_without_cells,
 )
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.chain import Chain
@@ -62,14 +46,8 @@ if TYPE_CHECKING:
 
 INT8 = np.arange(-128, 128, dtype=np.int64)
 
-RULES.refuse(ONLY_INT8, QConvert)
-RULES.refuse(NO_PRODUCTS, QMatmul)
-RULES.refuse(NO_QUOTIENTS, QDiv)
-RULES.refuse(NO_ROOTS, QL2Norm)
-RULES.refuse(NO_SQUARES, QSquaredDifference)
-RULES.refuse(NO_INT16, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
+refuse_ops_without_cells(RULES)
 RULES.refuse(NEAREST, QResizeNearest)
-RULES.refuse(BILINEAR, QResizeBilinear)
 
 
 @RULES.rule(QClamp)
