@@ -29,6 +29,7 @@ class Candidate:
         instructions: Estimate for the target processor.
         table_bytes: Weights and other constants of this layer in flash.
         scratch_bytes: Bytes of the arena while it runs.
+        byte_weights: Number of weights in its first table, which holds them as bytes; 0: as others.
         summary: Work of its kernel, a line of Markdown, equal for all variants; may be empty.
         tables: Equal for candidates whose tables are the same and are stored once; None: unknown.
     """
@@ -40,6 +41,7 @@ class Candidate:
     table_bytes: int
     scratch_bytes: int
     tables: Hashable = None
+    byte_weights: int = 0
     summary: str = ""
 
     def parts(self, code_sizes: CodeSizes) -> dict[Hashable, int]:
@@ -62,7 +64,16 @@ class Candidate:
             layer.instructions,
             sum(table.nbytes for table in layer.tables),
             layer.scratch_bytes,
+            byte_weights=_byte_weights(layer),
         )
+
+
+def _byte_weights(layer: LoweredLayer) -> int:
+    """Return the number of weights in the first table of a layer if they are bytes."""
+    table = layer.tables[0] if layer.tables else None
+    if table is None or (table.role, table.element) != ("weights", "int8_t"):
+        return 0
+    return int(table.data.size)
 
 
 def counted(number: int, noun: str) -> str:

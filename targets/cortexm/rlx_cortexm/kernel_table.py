@@ -91,12 +91,15 @@ def _figures(candidate: Candidate) -> tuple[object, ...]:
 
 def _absent(node: Node, core: CortexCore) -> Iterator[tuple[str, str]]:
     """Yield the tactics without a kernel for a node, each with the reason."""
+    reasons: dict[str, str] = {}
+    present = set()
     for tactic in RULES[type(node.op)]:
-        name = re.match(r"`(.+?)`", tactic.summary)
+        match = re.match(r"`(.+?)`", tactic.summary)
+        name = match[1] if match else "?"
         if tactic.vectors and not core.vectors:
-            reason = "needs the vector extension MVE"
-        elif not tactic.candidates(node):
-            reason = "does not apply to this layer"
+            reasons[name] = "needs the vector extension MVE"
+        elif tactic.on(node, core):
+            present.add(name)
         else:
-            continue
-        yield name[1] if name else "?", reason
+            reasons[name] = "does not apply to this layer"
+    yield from ((name, reason) for name, reason in reasons.items() if name not in present)

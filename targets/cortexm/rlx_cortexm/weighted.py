@@ -32,12 +32,27 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node
     from rlx.ops.numerics.fixed_point import Int64
     from rlx.ops.q import QConv2d
+    from rlx_cortexm.core import CortexCore
 
 WEIGHT_LIMIT: Final = (1 << 15) - 1
 """Bound on a weight of 16 bits."""
 
 REQUANTIZE: Final = 14
 """Instructions to scale a sum by the usual function, clamp and store it."""
+
+MORE_REQUANTIZE: Final = {
+    "requantize_wide": (6, 16),
+    "requantize_single": (8, 17),
+    "requantize_even": (12, 34),
+    "requantize_odd": (12, 34),
+    "requantize_float32": (8, 10),
+    "requantize_float32_wide": (325, 325),
+}
+"""Additional instructions to scale a sum by other functions, on a core with DSP extension: with one
+factor for all channels, and with factors of their own."""
+
+WIDE_POSITIVE: Final = 5
+"""Instructions per sum that ``requantize_wide`` saves where the lower bound is the zero point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +65,7 @@ class WeightedLayer:
         bounds: Maximum magnitude of each output channel's partial sums.
         scaling: Scaling of accumulators to int8 values.
         output: Bounds and zero point of the result, for the templates.
-        bits: Bits of a weight where it is stored packed.
+        bits: Stored bits of a weight.
     """
 
     weights: Array
@@ -80,10 +95,17 @@ class WeightedLayer:
         if bound >= INT32_BOUND:
             raise unsupported(node, f"a sum may reach {bound}, beyond the int32 accumulator")
         output = output_constants(op.low, op.high, op.zero_point)
-        bits = node.operands[1].type.dtype.bits
-        bits = bits if can_pack(weights, bits) else WHOLE_BITS
         own_bias = linear.unfolded_bias if centred else linear.bias
-        return WeightedLayer(weights, own_bias, bounds, scaling(op.rescale, bound), output, bits)
+        return WeightedLayer(weights, own_bias, bounds, scaling(op.rescale, bound), output)
+
+    @staticmethod
+    def narrow_of(node: Node) -> WeightedLayer | None:
+        """Return the result of :meth:`of` with weights packed in the bits of their type.
+
+        None for int8 weights, and where a scaled sum could leave int32.
+        """
+        whole, bits = WeightedLayer.of(node), node.operands[1].type.dtype.bits
+        return replace(whole, bits=bits) if can_pack(whole.weights, bits) else None
 
     @property
     def narrow(self) -> str:
@@ -188,6 +210,24 @@ class WeightedLayer:
             np.stack(columns, axis=1),
             "bias, multiplier and shift of each output channel",
         )
+
+
+def more_scaling(node: Node, core: CortexCore) -> int:
+    """Return the instructions to scale all sums of a node beyond those of the usual function.
+
+    For kernels that scale sum by sum. Without DSP extension all functions cost about the same.
+    """
+    return more_per_sum(node) * math.prod(node.types[0].static_shape) if core.pairs else 0
+
+
+def more_per_sum(node: Node) -> int:
+    """Return the additional instructions per sum on a core with DSP extension."""
+    weighted = WeightedLayer.of(node)
+    function, per_channel = weighted.scaling.function, weighted.scaling.per_channel
+    more = MORE_REQUANTIZE.get(function, (0, 0))[per_channel]
+    if function == "requantize_wide" and weighted.turns_positive:
+        more -= WIDE_POSITIVE
+    return more
 
 
 class MatrixRows(NamedTuple):

@@ -242,11 +242,17 @@ def test_only_a_core_with_vectors_gets_these_kernels():
     assert all("mve rows" not in found for name, found in names.items() if name != M55)
 
 
-def test_what_needs_64_bits_or_is_packed_has_no_such_kernel():
+def test_narrow_weights_are_bytes_or_unpacked_for_these_kernels():
+    builder = GraphBuilder()
+    node = builder.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4).node
+    names = [c.name for c in candidates(node, CORES[M55]) if c.name.startswith("mve")]
+    assert names == ["mve windows, 4-bit weights unpacked", "mve windows"]
+
+
+def test_what_needs_64_bits_has_no_such_kernel():
     builder = GraphBuilder()
     nodes = [
         builder.dense((1, 64), 8, Rescale.of(0.75, rounding=Rounding.EVEN)).node,
-        builder.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4).node,
         builder.conv((1, 4, 4, 4), 8, (3, 3), groups=4).node,
         builder.conv((1, 9, 9, 4), 4, (5, 5), groups=4).node,
         builder.binary(QAdd, builder.input(3, 4), builder.input(4)).node,

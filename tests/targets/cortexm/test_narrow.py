@@ -1,27 +1,36 @@
 """Weights of 4 and 2 bits: packed in flash, equal to the reference on every path and compiler."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from targets.cortexm.forced import chosen_by
 from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, write
-from targets.cortexm.kernel_graphs import WHOLE
+from targets.cortexm.kernel_graphs import RELU, WHOLE
 
 from rlx.ir import DType
-from rlx.ops.numerics.fixed_point import Rescale
+from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QClamp, QDense
+from rlx_cortexm.core import CORES
+from rlx_cortexm.kernels.dense import packed_cost
+from rlx_cortexm.kernels.dense.packed_cost import PackedCost
 from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.narrow import WHOLE_BITS, can_pack, pack_narrow, run_bytes
 from rlx_cortexm.packing import pack_rows
+from rlx_cortexm.weighted import WeightedLayer
 from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.profile import layer_instructions
 from rlx_sim.firmware.qemu import Qemu
 from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
 
 BITS = {DType.I4: 4, DType.I2: 2}
+CPUS = ("cortex-m4", "cortex-m7", "cortex-m3", "cortex-m0")
+INSIDE = ((0, 0), (0, 0))
 
 
 def dense(builder, shape, outputs, dtype):
@@ -31,7 +40,7 @@ def dense(builder, shape, outputs, dtype):
 
 
 def network(dtype):
-    """Return every way through the rules that packs: with and without tails, groups, copies."""
+    """Return every way through the kernels that read packed weights: tails, groups, copies."""
     builder = GraphBuilder("narrow")
     for outputs, inputs in ((4, 8), (4, 1), (3, 7), (9, 13), (6, 31), (8, 64)):
         dense(builder, (2, inputs), outputs, dtype)
@@ -74,7 +83,9 @@ def label(simulator):
 @pytest.fixture(scope="module", params=BITS, ids=str)
 def emitted(request, tmp_path_factory):
     graph = network(request.param)
-    return write(tmp_path_factory.mktemp("narrow"), emit_graph(graph)), golden_of(graph)
+    with chosen_by(lambda ways: ways[-1]):
+        emission = emit_graph(graph)
+    return write(tmp_path_factory.mktemp("narrow"), emission), golden_of(graph)
 
 
 @pytest.mark.slow
@@ -150,6 +161,71 @@ def test_report_gives_bits_and_bytes(dtype, bits):
     assert row["weight_bits"] == bits
     assert row["constant_bytes"] == 64 * 32 * bits // 8 + 32 * 4
     assert report["packed_bytes"] == 64 * 32 - 64 * 32 * bits // 8
+
+
+def layers_of_networks(dtype):
+    """Return the kinds of layers that small networks have, with factors for each channel."""
+    builder = GraphBuilder("layers")
+    for inputs, outputs in ((64, 12), (64, 10), (256, 10), (8, 128), (40, 17), (640, 128)):
+        op = QDense(x_zero_point=11, rescale=builder.factors(outputs, inputs), zero_point=-3)
+        weights = builder.constant(outputs, inputs, dtype=dtype)
+        builder.node(op, builder.input(1, inputs), weights, builder.bias(outputs, 300))
+    for shape, outputs, kernel, attributes in (
+        ((1, 8, 8, 16), 16, (3, 3), RELU), ((1, 16, 16, 3), 16, (3, 3), RELU),
+        ((1, 8, 8, 16), 16, (3, 3), {"padding": INSIDE}), ((1, 8, 8, 32), 32, (3, 3), RELU),
+        ((1, 49, 10, 1), 64, (10, 4), {"stride": (2, 2)}), ((1, 12, 12, 64), 64, (1, 1), RELU),
+        ((1, 12, 12, 8), 16, (1, 1), {"factors": Rescale.of(0.02)}),
+        ((1, 12, 12, 16), 32, (1, 1), {"stride": (2, 2), "padding": INSIDE}),
+        ((1, 12, 12, 16), 16, (1, 1), {"factors": Rescale.of(*[0.01] * 15, 1.5)}),
+        ((1, 8, 8, 7), 9, (3, 3), RELU), ((1, 8, 8, 16), 7, (3, 3), {"padding": INSIDE}),
+    ):  # fmt: skip
+        builder.conv(shape, outputs, kernel, dtype=dtype, **attributes)
+    return builder.graph
+
+
+def counts_of(graph, cpu, chooser, folder):
+    """Return the kernels that a chooser selects, and the instructions of each layer."""
+    with chosen_by(chooser) as chosen:
+        emission = emit_graph(graph, cpu=cpu)
+    build = FirmwareBuild(cpu)
+    simulator = Unicorn(build) if cpu == "cortex-m0" else Qemu(build)
+    counts = layer_instructions(
+        write(folder, emission), "net", golden_of(graph, 1), simulator=simulator, timeout_s=120
+    )
+    return zip(chosen, counts, strict=True)
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("dtype", BITS, ids=str)
+def test_the_estimate_of_packed_weights_is_near_the_count(dtype, cpu, tmp_path):
+    layers = counts_of(layers_of_networks(dtype), cpu, lambda ways: ways[-1], tmp_path)
+    wrong = [
+        f"{way.name}: {way.instructions} instead of {count}"
+        for way, count in layers
+        if abs(way.instructions - count) > (0.1 if cpu == "cortex-m0" else 0.05) * count
+        or not way.name.endswith(f"{BITS[dtype]}-bit weights")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("bits", [4, 2])
+def test_every_function_that_scales_has_a_cost(bits):
+    builder = GraphBuilder()
+    for rescale in (
+        *(Rescale.of(0.003, rounding=rounding) for rounding in Rounding),
+        *(Rescale.of(1.5, rounding=rounding) for rounding in Rounding),
+        *(Rescale.of(2.0**-8, rounding=rounding) for rounding in (Rounding.EVEN, Rounding.ODD)),
+    ):
+        builder.dense((1, 8), 4, rescale)
+    functions = set()
+    for node in builder.graph.op_nodes:
+        weighted = replace(WeightedLayer.of(node), bits=bits)
+        functions.add(weighted.scaling.function)
+        for core in CORES.values():
+            assert PackedCost.of(weighted, core).instructions(1, 8, 4) > 0
+    assert functions == set(packed_cost.PLAIN.scaled) == set(packed_cost.DSP.scaled)
+    assert functions == set(packed_cost.BASELINE.scaled)
 
 
 def test_layers_without_weights_have_no_bits():

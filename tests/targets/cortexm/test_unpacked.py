@@ -1,4 +1,4 @@
-"""Depthwise layers with weights of 4 and 2 bits: packed in flash, unpacked in the arena."""
+"""Weights of 4 and 2 bits for kernels that read bytes: unpacked in the arena."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,9 @@ from rlx_cortexm.kernels.rules import candidates
 from rlx_cortexm.narrow import pack_values
 from rlx_sim.firmware.firmware import FirmwareBuild
 from rlx_sim.firmware.host_c import HostC
+from rlx_sim.firmware.profile import layer_instructions
 from rlx_sim.firmware.qemu import Qemu
+from rlx_sim.firmware.unicorn_runner import Unicorn
 from rlx_sim.protocol import compare
 
 BITS = {DType.I4: 4, DType.I2: 2}
@@ -34,8 +36,13 @@ def layers(dtype):
 
 
 def unpacking(ways):
-    """Choose the first kernel that unpacks."""
-    return next(way for way in ways if way.name.endswith("unpacked"))
+    """Choose the last kernel that unpacks: the plain one."""
+    return [way for way in ways if way.name.endswith("unpacked")][-1]
+
+
+def plain(ways):
+    """Choose the plain kernel, which reads bytes."""
+    return ways[-1]
 
 
 def emitted(dtype, folder, cpu):
@@ -80,12 +87,34 @@ def test_flash_is_saved_and_scratch_memory_paid(dtype):
 
 
 @pytest.mark.parametrize("core", CORES.values(), ids=lambda core: core.name)
-def test_weights_of_bytes_and_other_layers_are_not_unpacked(core):
+def test_weights_of_bytes_are_not_unpacked(core):
     builder = GraphBuilder()
     builder.conv((1, 8, 8, 8), 8, (3, 3), groups=8)
-    builder.conv((1, 8, 8, 8), 8, (3, 3), dtype=DType.I4)
+    builder.conv((1, 8, 8, 8), 8, (3, 3))
+    builder.dense((1, 8), 8)
     for node in builder.graph.op_nodes:
         assert not any(way.name.endswith("unpacked") for way in candidates(node, core))
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m7", "cortex-m3", "cortex-m0"])
+@pytest.mark.parametrize("dtype", BITS, ids=str)
+def test_the_estimate_of_unpacking_is_the_count(dtype, cpu, tmp_path):
+    builder = GraphBuilder("depthwise")
+    for channels in (16, 64, 33):
+        builder.conv((1, 2, 2, channels), channels, (3, 3), groups=channels, dtype=dtype, **RELU)
+    build = FirmwareBuild(cpu)
+    simulator = Unicorn(build) if cpu == "cortex-m0" else Qemu(build)
+    counts, ways = [], []
+    for chooser in (unpacking, plain):
+        with chosen_by(chooser) as chosen:
+            folder = write(tmp_path / chooser.__name__, emit_graph(builder.graph, cpu=cpu))
+        golden = golden_of(builder.graph, 1)
+        counts.append(layer_instructions(folder, "net", golden, simulator=simulator, timeout_s=120))
+        ways.append(tuple(chosen))
+    for narrow, whole, more, less in zip(*ways, *counts, strict=True):
+        predicted = narrow.instructions - whole.instructions
+        assert predicted == pytest.approx(more - less, rel=0.1)
 
 
 @given(count=st.integers(1, 40), bits=st.sampled_from([4, 2]), seed=st.integers(0, 99))

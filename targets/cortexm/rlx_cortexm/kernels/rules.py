@@ -60,13 +60,13 @@ from rlx_cortexm.kernels.argmax.tactic import ARGMAX
 from rlx_cortexm.kernels.cast.tactic import CAST, CAST_REAL
 from rlx_cortexm.kernels.channel_table.tactic import CHANNEL_TABLE
 from rlx_cortexm.kernels.clamp.tactic import CLAMP
-from rlx_cortexm.kernels.conv2d.tactic import CONV2D
+from rlx_cortexm.kernels.conv2d.tactic import CONV2D, CONV2D_PACKED
 from rlx_cortexm.kernels.conv2d_blocks.tactic import BLOCKS, POINTWISE_BLOCKS
 from rlx_cortexm.kernels.conv2d_mve.tactic import CONV2D_MVE
 from rlx_cortexm.kernels.conv2d_winograd.tactic import WINOGRAD
 from rlx_cortexm.kernels.convert.tactic import CONVERT
 from rlx_cortexm.kernels.copy.tactic import CONCAT, NOTHING, PAD, SLICE, TRANSPOSE
-from rlx_cortexm.kernels.dense.tactic import DENSE
+from rlx_cortexm.kernels.dense.tactic import DENSE, DENSE_PACKED
 from rlx_cortexm.kernels.dense_mve.tactic import DENSE_MVE
 from rlx_cortexm.kernels.dense_quads.tactic import QUADS
 from rlx_cortexm.kernels.dense_ternary.tactic import TERNARY
@@ -91,15 +91,29 @@ from rlx_cortexm.kernels.resize.tactic import BILINEAR, NEAREST
 from rlx_cortexm.kernels.softmax.tactic import SOFTMAX
 from rlx_cortexm.kernels.svdf.tactic import SVDF, SVDF_STATE
 from rlx_cortexm.kernels.table.tactic import TABLE
+from rlx_cortexm.unpacked import unpacking
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from rlx.ir import Node
     from rlx_c.candidate import Candidate
-    from rlx_cortexm.tactic import Tactic
+    from rlx_cortexm.tactic import AnyTactic, CoreTactic, Tactic
 
-RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
+
+def _with_narrow_weights(
+    tactics: tuple[Tactic, ...], packed: tuple[CoreTactic, ...]
+) -> tuple[AnyTactic, ...]:
+    """Return tactics for weights of any bits.
+
+    Args:
+        tactics: Tactics of kernels, most of which read weights as bytes.
+        packed: Tactics of kernels that read packed weights.
+    """
+    return (*map(unpacking, tactics), *tactics, *packed)
+
+
+RULES: Final[RuleTable[tuple[AnyTactic, ...]]] = RuleTable(
     "cortexm",
     {
         QAdd: (ADD_MVE, ADD_TABLE, ADD),
@@ -113,20 +127,23 @@ RULES: Final[RuleTable[tuple[Tactic, ...]]] = RuleTable(
         QChain: (CHANNEL_TABLE,),
         QTable: (TABLE,),
         QRequantize: (TABLE,),
-        QConv2d: (
-            CONV2D_MVE,
-            DEPTHWISE_MVE,
-            WINOGRAD,
-            DEPTHWISE_PLANES,
-            POINTWISE_BLOCKS,
-            BLOCKS,
-            TERNARY,
-            DENSE,
-            DEPTHWISE,
-            DEPTHWISE_LARGE,
-            CONV2D,
+        QConv2d: _with_narrow_weights(
+            (
+                CONV2D_MVE,
+                DEPTHWISE_MVE,
+                WINOGRAD,
+                DEPTHWISE_PLANES,
+                POINTWISE_BLOCKS,
+                BLOCKS,
+                TERNARY,
+                DENSE,
+                DEPTHWISE,
+                DEPTHWISE_LARGE,
+                CONV2D,
+            ),
+            packed=(DENSE_PACKED, CONV2D_PACKED),
         ),
-        QDense: (DENSE_MVE, TERNARY, QUADS, DENSE),
+        QDense: _with_narrow_weights((DENSE_MVE, TERNARY, QUADS, DENSE), packed=(DENSE_PACKED,)),
         QDiv: (DIV,),
         QL2Norm: (L2_NORM,),
         QMatmul: (MATMUL,),
@@ -194,30 +211,20 @@ def lowering(node: Node, core: CortexCore) -> Kernels | Refusal:
 def _candidates(node: Node, core: CortexCore) -> tuple[Candidate, ...]:
     tactics = [t for t in RULES[type(node.op)] if core.vectors or not t.vectors]
     content = _content(node)
-    return tuple(
-        _on(core, way, tactic, content) for tactic in tactics for way in tactic.candidates(node)
-    )
+    return tuple(_keyed(way, t.summary, content) for t in tactics for way in t.on(node, core))
 
 
-def _on(
-    core: CortexCore, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...]
-) -> Candidate:
-    """Return a candidate with its costs on a core, and a key of its tables."""
+def _keyed(way: Candidate, summary: str, content: tuple[Hashable, ...]) -> Candidate:
+    """Return a candidate with its tactic's summary and a key of its tables."""
     if way.kernel is None:
         return way
+    key = (way.kernel.template, way.table_bytes, content, way.tables)
     return replace(
         way,
         lower=cache(way.lower),
-        summary=tactic.summary,
-        tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
-        instructions=int(way.instructions * _factor(tactic, core)),
+        summary=summary,
+        tables=key if way.table_bytes else None,
     )
-
-
-def _factor(tactic: Tactic, core: CortexCore) -> float:
-    """Return the instructions on a core for each on a Cortex-M4."""
-    portable = 1 if core.pairs else tactic.portable
-    return portable if core.mainline else portable * tactic.baseline
 
 
 def _content(node: Node) -> tuple[Hashable, ...]:

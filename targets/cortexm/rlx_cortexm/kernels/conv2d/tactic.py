@@ -5,7 +5,8 @@ Tests: tests/targets/cortexm/test_forced.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -14,15 +15,17 @@ from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.nest import StridedLoop, nest
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
+from rlx_cortexm.kernels.dense.packed_cost import PackedCost
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise
 from rlx_cortexm.narrow import run_bytes
 from rlx_cortexm.packing import BLOCK, QUAD
-from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import WeightedLayer, rows_of
+from rlx_cortexm.tactic import CoreTactic, Tactic
+from rlx_cortexm.weighted import WeightedLayer, more_scaling, rows_of
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Node
     from rlx.ops.q import QConv2d
+    from rlx_cortexm.core import CortexCore
 
 MAX_SHORT_RUN: Final = 16
 """Maximum values of a row of taps with which windows are copied into one run of values.
@@ -39,24 +42,71 @@ _SHORT_ROW: Final = 17
 """Instructions for each row of taps of another window that is copied."""
 
 
+class Runs(NamedTuple):
+    """The runs of values of a window that are multiplied.
+
+    Attributes:
+        in_place: Windows that are read in place: ``all``, ``some`` or ``none``.
+        whole_rows: Whether a row of taps is a run of values.
+        rows: Number of runs.
+        length: Values of a run.
+    """
+
+    in_place: str
+    whole_rows: bool
+    rows: int
+    length: int
+
+    @staticmethod
+    def of(node: Node) -> Runs:
+        """Return the runs of a convolution.
+
+        A copied window is one run, filled up to whole words; others are one run for each row of
+        taps.
+        """
+        op, image = cast("QConv2d", node.op), WindowedImage.of(node)
+        kernel_h, kernel_w = op.window.kernel
+        run = kernel_w * image.in_c // op.groups
+        # A row of taps is a run of values only if taps and channels of the group are adjacent.
+        whole_rows = op.groups == 1 and op.window.dilation[1] == 1
+        in_place = image.inside if whole_rows and (kernel_h == 1 or run > MAX_SHORT_RUN) else "none"
+        if in_place == "none":
+            return Runs(in_place, whole_rows, 1, -(-kernel_h * run // QUAD) * QUAD)
+        return Runs(in_place, whole_rows, kernel_h, run)
+
+
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a convolution without another plain kernel; none for others."""
-    if rows_of(node) is not None or is_depthwise(node):
+    if not _applies(node):
         return ()
-    return (Candidate.of(_layer(node), "conv2d"),)
+    return (Candidate.of(_layer(node, WeightedLayer.of(node), Runs.of(node)), "conv2d"),)
 
 
-def _layer(node: Node) -> LoweredLayer:
-    """Multiply window by window, most of them where they are."""
+def packed_candidates(node: Node, core: CortexCore) -> tuple[Candidate, ...]:
+    """Return the same for packed weights; none for int8."""
+    weighted = WeightedLayer.narrow_of(node) if _applies(node) else None
+    if weighted is None:
+        return ()
+    op, image, runs = cast("QConv2d", node.op), WindowedImage.of(node), Runs.of(node)
+    cost = PackedCost.of(weighted, core)
+    window = op.groups * cost.instructions(runs.rows, runs.length, image.out_c // op.groups)
+    copied = _copying(image, runs.in_place, move=1, row=cost.core.copied_row)
+    counted = image.windows * window + copied
+    layer = replace(_layer(node, weighted, runs), instructions=round(counted))
+    return (Candidate.of(layer, f"conv2d, {weighted.bits}-bit weights"),)
+
+
+def _applies(node: Node) -> bool:
+    return rows_of(node) is None and not is_depthwise(node)
+
+
+def _layer(node: Node, weighted: WeightedLayer, runs: Runs) -> LoweredLayer:
+    """Return the layer, with its instructions for weights of bytes."""
     op, image = cast("QConv2d", node.op), WindowedImage.of(node)
-    weighted = WeightedLayer.of(node)
     kernel_h, kernel_w = op.window.kernel
     group_in, group_out = image.in_c // op.groups, image.out_c // op.groups
     run = kernel_w * group_in
-    # A row of taps is a run of values only if taps and channels of the group are adjacent.
-    whole_rows = op.groups == 1 and op.window.dilation[1] == 1
-    in_place = image.inside if whole_rows and (kernel_h == 1 or run > MAX_SHORT_RUN) else "none"
-    rows, length = _runs(kernel_h, run, in_place)
+    in_place, whole_rows, rows, length = runs
     packed = _packed(weighted, op.groups, rows, length)
     constants = {
         **image.constants,
@@ -98,16 +148,6 @@ def _layer(node: Node) -> LoweredLayer:
     )
 
 
-def _runs(kernel_h: int, run: int, in_place: str) -> tuple[int, int]:
-    """Return the number of runs of values that a window has, and their length.
-
-    A copied window is one run, filled up to whole words; others are one run for each row of taps.
-    """
-    if in_place == "none":
-        return 1, -(-kernel_h * run // QUAD) * QUAD
-    return kernel_h, run
-
-
 def _packed(weighted: WeightedLayer, groups: int, rows: int, length: int) -> Array:
     """Return the weights of all groups as runs, with zeros where a run is filled up."""
     by_channel = weighted.weights.reshape(len(weighted.weights), -1)
@@ -133,19 +173,24 @@ def _group_loops(image: WindowedImage, groups: int, stream: int) -> tuple[Stride
     )
 
 
-def _copying(image: WindowedImage, in_place: str) -> int:
-    """Return the instructions to copy all windows that are not read in place."""
+def _copying(image: WindowedImage, in_place: str, move: int = _MOVE, row: int = _ROW) -> int:
+    """Return the instructions to copy all windows that are not read in place.
+
+    Args:
+        image: Geometry.
+        in_place: Windows that are read in place.
+        move: Instructions per byte of a window that sticks out.
+        row: Instructions per row of taps of it.
+    """
     y0, y1, x0, x1 = image.interior
     inner = image.batch * (y1 - y0) * (x1 - x0)
     kernel_h, kernel_w = image.window.kernel
-    outside = (image.windows - inner) * kernel_h * (kernel_w * image.in_c * _MOVE + _ROW)
+    outside = (image.windows - inner) * kernel_h * (kernel_w * image.in_c * move + row)
     return outside + (inner * kernel_h * _SHORT_ROW if in_place == "none" else 0)
 
 
-CONV2D: Final = Tactic(
-    candidates,
-    "`conv2d`: window by window, four output channels at a time. Windows that stick out are "
-    "copied.",
-    portable=1.7,
-    baseline=2.4,
+SUMMARY: Final = (
+    "`conv2d`: window by window, four output channels at a time. Windows that stick out are copied."
 )
+CONV2D: Final = Tactic(candidates, SUMMARY, portable=1.7, baseline=2.4, scaling=more_scaling)
+CONV2D_PACKED: Final = CoreTactic(packed_candidates, SUMMARY)

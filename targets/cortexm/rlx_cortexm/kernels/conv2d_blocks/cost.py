@@ -24,7 +24,7 @@ LEVEL: Final = 44
 BLOCK: Final = {
     "requantize_folded": 50,
     "requantize_narrow": 70,
-    "requantize_wide": 190,
+    "requantize_wide": 68,
     "requantize_high": 60,
     "requantize_power_even": 72,
     "requantize_power_odd": 72,
@@ -35,6 +35,11 @@ BLOCK: Final = {
     "requantize_float32_wide": 2000,
 }
 """The same by other functions that scale."""
+
+WIDE_CHANNEL: Final = 53
+WIDE_NEGATIVE: Final = 28
+"""Additional instructions per block by ``requantize_wide`` with factors for each channel, and if
+the lower bound is below the zero point."""
 
 NEGATIVE: Final = 12
 """Additional instructions per block if halves of negative values need a correction."""
@@ -88,6 +93,7 @@ def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
         STEP * blocks.unrolled * blocks.passes
         + PASS * blocks.passes * (blocks.passes > 1)
         + BLOCK.get(function, LEVEL)
+        + _wide(weighted) * (function == "requantize_wide")
         + NEGATIVE * negative
         + PARITY * (weighted.scaling.is_level and weighted.scaling.to_parity)
         + OVERLAP * (image.windows % WINDOWS != 0)
@@ -98,6 +104,13 @@ def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
         blocks.groups * pairs * block
         + panels * (PANEL + pairs * weights)
         + (_pixels(blocks) if blocks.is_dense else _windows_unpacked(blocks))
+    )
+
+
+def _wide(weighted: WeightedLayer) -> int:
+    """Return the instructions per block that depend on the factors and bounds."""
+    return WIDE_CHANNEL * weighted.scaling.per_channel + WIDE_NEGATIVE * (
+        not weighted.turns_positive
     )
 
 

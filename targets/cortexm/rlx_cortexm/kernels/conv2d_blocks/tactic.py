@@ -20,7 +20,6 @@ from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, OCTET, WINDOWS, Blocks, is_dense
 from rlx_cortexm.kernels.conv2d_blocks.cost import instructions
-from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
@@ -57,8 +56,6 @@ def _candidates(node: Node) -> tuple[Candidate, ...]:
     if op.groups != 1 or image.windows < WINDOWS or image.out_c < CHANNELS:
         return ()
     weighted = WeightedLayer.of(node)
-    if weighted.bits != WHOLE_BITS:
-        return ()
     pays = weighted.pays_level
     scaled_layer = weighted.level() if pays else weighted.folded()
     ready = weighted.level_in_16_bits() if pays else scaled_layer
@@ -92,6 +89,7 @@ def _candidate(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Candidate
         instructions=instructions(blocks, weighted),
         table_bytes=weights_bytes(blocks) + weighted.channel_bytes,
         scratch_bytes=blocks.scratch_bytes,
+        byte_weights=0 if blocks.ready else weights_bytes(blocks),
     )
 
 

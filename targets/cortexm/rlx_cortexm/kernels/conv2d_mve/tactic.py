@@ -41,7 +41,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     if op.groups != 1:
         return ()
     weighted = WeightedLayer.of(node)
-    if weighted.bits != WHOLE_BITS or not factors.can_scale(weighted.scaling):
+    if not factors.can_scale(weighted.scaling):
         return ()
     window = op.window
     if window.taps == 1 and window.stride == (1, 1) and not window.is_padded:

@@ -22,7 +22,6 @@ from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS
 from rlx_cortexm.kernels.conv2d_blocks.cost import STEP
 from rlx_cortexm.kernels.conv2d_blocks.tactic import PANEL_GROUPS
-from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.scaling import INT32_BOUND, for_doubled_sums
 from rlx_cortexm.tactic import Tactic
@@ -160,7 +159,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         return ()
     weighted = WeightedLayer.of(node).folded()
     doubled = for_doubled_sums(weighted.scaling, int(weighted.bounds.max()))
-    if doubled is None or weighted.bits != WHOLE_BITS or sum_bound(weighted.weights) >= INT32_BOUND:
+    if doubled is None or sum_bound(weighted.weights) >= INT32_BOUND:
         return ()
     weighted = replace(weighted, scaling=doubled)
     return tuple(_candidate(node, weighted, tiles) for tiles in _cuts(image, smallest.groups))
@@ -194,6 +193,7 @@ def _candidate(node: Node, weighted: WeightedLayer, tiles: Tiles) -> Candidate:
         instructions=instructions(tiles, weighted),
         table_bytes=tiles.weights_bytes + weighted.channel_bytes,
         scratch_bytes=tiles.scratch_bytes,
+        byte_weights=0 if tiles.where == "flash" else tiles.weights_bytes,
     )
 
 

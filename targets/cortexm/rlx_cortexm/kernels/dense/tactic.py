@@ -5,19 +5,23 @@ Tests: tests/targets/cortexm/test_forced.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.nest import nest
 from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
+from rlx_cortexm.kernels.dense.packed_cost import PackedCost
 from rlx_cortexm.narrow import run_bytes
 from rlx_cortexm.packing import BLOCK
-from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import WeightedLayer, rows_of
+from rlx_cortexm.tactic import CoreTactic, Tactic
+from rlx_cortexm.weighted import WeightedLayer, more_scaling, rows_of
 
 if TYPE_CHECKING:
     from rlx.ir import Node
+    from rlx_cortexm.core import CortexCore
+    from rlx_cortexm.weighted import MatrixRows
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -25,7 +29,24 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     matrix_rows = rows_of(node)
     if matrix_rows is None:
         return ()
-    weighted = WeightedLayer.of(node)
+    layer = _layer(node, WeightedLayer.of(node), matrix_rows)
+    return (Candidate.of(layer, "dense"),)
+
+
+def packed_candidates(node: Node, core: CortexCore) -> tuple[Candidate, ...]:
+    """Return the same for packed weights; none for int8."""
+    matrix_rows, weighted = rows_of(node), WeightedLayer.narrow_of(node)
+    if matrix_rows is None or weighted is None:
+        return ()
+    layer = _layer(node, weighted, matrix_rows)
+    outputs, inputs = len(weighted.weights), weighted.weights.size // len(weighted.weights)
+    cost = PackedCost.of(weighted, core).instructions(1, inputs, outputs)
+    counted_layer = replace(layer, instructions=round(matrix_rows.rows * cost))
+    return (Candidate.of(counted_layer, f"dense, {weighted.bits}-bit weights"),)
+
+
+def _layer(node: Node, weighted: WeightedLayer, matrix_rows: MatrixRows) -> LoweredLayer:
+    """Return the layer, with its instructions for weights of bytes."""
     outputs = len(weighted.weights)
     inputs = weighted.weights.size // outputs
     constants = {
@@ -45,7 +66,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     )
     support = (*dot_products(outputs, weighted.narrow), *weighted.support)
     size = CodeSize(inlined=dot_size(support))
-    layer = LoweredLayer(
+    return LoweredLayer(
         Kernel.of(matrix_rows.kind, "dense/kernel", constants, support, size),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),
@@ -55,9 +76,8 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         weight_bits=weighted.bits,
         packed_bytes=outputs * inputs - len(packed),
     )
-    return (Candidate.of(layer, "dense"),)
 
 
-DENSE: Final = Tactic(
-    candidates, "`dense`: row by row, four output channels at a time.", portable=1.8, baseline=2.35
-)
+SUMMARY: Final = "`dense`: row by row, four output channels at a time."
+DENSE: Final = Tactic(candidates, SUMMARY, portable=1.8, baseline=2.35, scaling=more_scaling)
+DENSE_PACKED: Final = CoreTactic(packed_candidates, SUMMARY)

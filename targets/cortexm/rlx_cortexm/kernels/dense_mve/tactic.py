@@ -41,7 +41,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 
 def for_rows(node: Node, weighted: WeightedLayer, rows: int, kind: str) -> tuple[Candidate, ...]:
     """Return the candidate for ``rows`` rows of the operand times all weights, if applicable."""
-    if weighted.bits != WHOLE_BITS or not factors.can_scale(weighted.scaling):
+    if not factors.can_scale(weighted.scaling):
         return ()
     run = VectorRows(weighted.weights.size // len(weighted.weights), tail=True)
     layer = _layer(node, weighted, rows, kind, run)

@@ -16,7 +16,6 @@ import numpy as np
 
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
-from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.packing import BLOCK, QUAD
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
@@ -57,6 +56,11 @@ class Quads:
         return -(-self.outputs // BLOCK)
 
     @property
+    def weights_bytes(self) -> int:
+        """Bytes of weights, filled up."""
+        return QUAD * BLOCK * self.quads * self.groups
+
+    @property
     def scratch_bytes(self) -> int:
         """Scratch memory for a row of 16 bits and the mark after it."""
         return 2 * QUAD * self.quads + 4
@@ -67,7 +71,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     rows = math.prod(node.operands[0].type.static_shape[:-1])
     weighted = WeightedLayer.of(node)
     outputs, inputs = weighted.weights.reshape(len(weighted.weights), -1).shape
-    if outputs < BLOCK or weighted.bits != WHOLE_BITS:
+    if outputs < BLOCK:
         return ()
     scaled_layer = weighted.level() if weighted.pays_level else weighted.folded()
     fewest = min(Quads(rows, inputs, outputs, u).quads for u in UNROLLED)
@@ -81,8 +85,9 @@ def _candidate(node: Node, weighted: WeightedLayer, quads: Quads) -> Candidate:
         kernel=_kernel(weighted, quads),
         lower=partial(lower, node, weighted, quads),
         instructions=instructions(quads, weighted),
-        table_bytes=QUAD * BLOCK * quads.quads * quads.groups + weighted.channel_bytes,
+        table_bytes=quads.weights_bytes + weighted.channel_bytes,
         scratch_bytes=quads.scratch_bytes,
+        byte_weights=quads.weights_bytes,
     )
 
 

@@ -7,6 +7,8 @@ zero.
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,12 +18,13 @@ from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.nest import nest
 from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer, rows_of
+from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer, more_per_sum, rows_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array, Node
+    from rlx_cortexm.core import CortexCore
 
 MAX_SEGMENT_INPUTS: Final = 255
 """Inputs that the one-byte indices of a list can address; also the most entries of a list."""
@@ -33,6 +36,12 @@ LIST: Final = 25
 """Instructions per list."""
 
 
+SUM_PLAIN: Final = 9
+SUM_BASELINE: Final = 97
+"""Minimum of the additional instructions per sum without DSP extension, and with the baseline
+instructions only, which have no 64-bit products."""
+
+
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for rows of inputs times ternary weights; none for others."""
     matrix_rows = rows_of(node)
@@ -42,11 +51,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     weights = weighted.weights.reshape(len(weighted.weights), -1)
     if np.abs(weights.astype(np.int16)).max(initial=0) > 1:
         return ()
-    return (
-        Candidate.of(
-            _layer(node, weighted, weights, matrix_rows.rows, matrix_rows.kind), "ternary lists"
-        ),
-    )
+    layer = _layer(node, weighted, weights, matrix_rows.rows, matrix_rows.kind)
+    # The table holds lists, not weights.
+    return (replace(Candidate.of(layer, "ternary lists"), byte_weights=0),)
 
 
 def _layer(
@@ -94,7 +101,18 @@ def lists(weights: Array) -> npt.NDArray[np.int8]:
     return np.array(stream, np.uint8).view(np.int8)
 
 
+def _scaling(node: Node, core: CortexCore) -> int:
+    """Return the instructions to scale all sums beyond those of the usual function on an M4."""
+    more = more_per_sum(node)
+    if not core.mainline:
+        more = max(more, SUM_BASELINE)
+    elif not core.pairs:
+        more = max(more, SUM_PLAIN)
+    return more * math.prod(node.types[0].static_shape)
+
+
 TERNARY: Final = Tactic(
     candidates,
     "`ternary lists`: for weights of -1, 0 and 1: lists of the inputs to add and to subtract.",
+    scaling=_scaling,
 )

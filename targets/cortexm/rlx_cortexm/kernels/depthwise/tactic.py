@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
-from rlx_cortexm import unpacked
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise, layer_by_tap
 from rlx_cortexm.packing import BLOCK
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer
+from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer, more_scaling
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -42,8 +41,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidates for a depthwise convolution with a small window."""
     if not is_depthwise(node) or cast("QConv2d", node.op).window.taps > MAX_UNROLLED_TAPS:
         return ()
-    way = Candidate.of(_layer(node), "depthwise")
-    return (*unpacked.candidates(node, way), way)
+    return (Candidate.of(_layer(node), "depthwise"),)
 
 
 def _layer(node: Node) -> LoweredLayer:
@@ -85,4 +83,5 @@ DEPTHWISE: Final = Tactic(
     "`depthwise`: window by window, four channels at a time, taps unrolled.",
     portable=1.3,
     baseline=3,
+    scaling=more_scaling,
 )

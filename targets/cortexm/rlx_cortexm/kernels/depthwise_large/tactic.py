@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
-from rlx_cortexm import unpacked
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise, layer_by_tap
 from rlx_cortexm.kernels.depthwise.tactic import MAX_UNROLLED_TAPS
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer
+from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer, more_scaling
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -28,8 +27,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidates for a depthwise convolution with a large window."""
     if not is_depthwise(node) or cast("QConv2d", node.op).window.taps <= MAX_UNROLLED_TAPS:
         return ()
-    way = Candidate.of(_layer(node), "depthwise large")
-    return (*unpacked.candidates(node, way), way)
+    return (Candidate.of(_layer(node), "depthwise large"),)
 
 
 def _layer(node: Node) -> LoweredLayer:
@@ -51,4 +49,5 @@ DEPTHWISE_LARGE: Final = Tactic(
     candidates,
     "`depthwise large`: window by window, one channel at a time, loops over the taps.",
     baseline=1.9,
+    scaling=more_scaling,
 )

@@ -16,7 +16,6 @@ import numpy as np
 
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
-from rlx_cortexm import unpacked
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.mve import factors
 from rlx_cortexm.mve.rows import VECTOR
@@ -158,14 +157,13 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     small = max(op.window.kernel) <= LINES and max(op.window.stride) <= LINES
     if not small or not factors.can_scale(weighted.scaling):
         return ()
-    ways = tuple(
+    return tuple(
         Candidate.of(
             _layer(node, weighted, columns),
             f"mve columns along {'height' if columns.transposed else 'width'}",
         )
         for columns in Columns.cuts(image)
     )
-    return (*unpacked.candidates(node, *ways), *ways)
 
 
 def _layer(node: Node, weighted: WeightedLayer, columns: Columns) -> LoweredLayer:

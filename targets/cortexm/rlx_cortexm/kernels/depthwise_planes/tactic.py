@@ -89,6 +89,7 @@ def _candidate(node: Node, weighted: WeightedLayer, planes: Planes) -> Candidate
         instructions=instructions(planes, weighted),
         table_bytes=weighted.weights.size + weighted.channel_bytes,
         scratch_bytes=planes.scratch_bytes,
+        byte_weights=weighted.weights.size,
     )
 
 
