@@ -47,6 +47,7 @@ from rlx.ops.q import (
     QSvdfState,
     QTable,
     QTranspose,
+    computes_int16,
 )
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 from rlx.support.errors import UnsupportedOpError
@@ -202,6 +203,8 @@ def lowering(node: Node, core: CortexCore) -> Kernels | Refusal:
     reason = RULES.reason(type(node.op))
     if reason is not None:
         return Refusal(reason)
+    if computes_int16(node):
+        return Refusal("it has no kernel for int16 activations")
     try:
         return Kernels(_candidates(node, core))
     except UnsupportedOpError as e:
