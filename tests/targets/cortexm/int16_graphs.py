@@ -68,6 +68,7 @@ def _layers(builder: Int16GraphBuilder) -> None:
         (60, 2**20, Rescale.wide(0.0004)),
         (60, 2**45, Rescale.wide(2.0**-30)),
         (600, 2**20, Rescale.wide(0.00004)),
+        (600, 2**40, Rescale.wide(2.0**-26)),
         (600, 2**30, Rescale.of(2.0**-17)),
         (5, 2**20, Rescale.of(1.7)),
         (1, 2**40, Rescale.wide(2.0**-26)),
