@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from rlx.ops.q import QDense
 from rlx.ops.numerics.products import magnitudes
+from rlx.ops.q import QDense
 from rlx.targets.operands import constant_operand
 from rlx_c.candidate import Candidate
 from rlx_c.layer import ConstantTable, Kernel, LoweredLayer
@@ -46,7 +46,8 @@ def layer(node: Node) -> tuple[Candidate, ...]:
     weights = constant_operand(node, 1, "weights").astype(np.int8)
     bias = constant_operand(node, 2, "bias").astype(np.int64)
     sizes = _sizes(node, weights)
-    taps, group_in = int(sizes["kernel_h"]) * int(sizes["kernel_w"]), weights.shape[-1]
+    group_in = weights.shape[-1]
+    taps = weights[0].size // group_in
     sum_type = _sum_type(op.rescale, weights, bias)
     factors = _factors(op.rescale, bias, low_word=sum_type != "int64_t")
     constants: dict[str, Hashable] = {
@@ -119,7 +120,8 @@ def total(node: Node) -> tuple[Candidate, ...]:
     bound = sum(int(np.abs(values).max()) for values in op.scaled_operands((ends, ends)))
     reach = REACH << op.left_shift
     scales = (_scale(op.x_rescale, reach), _scale(op.y_rescale, reach), _scale(op.rescale, bound))
-    constants = {"sign": "-" if op.name == "q.sub" else "+", "left_shift": op.left_shift}
+    sign = "-" if op.name == "q.sub" else "+"
+    constants: dict[str, Hashable] = {"sign": sign, "left_shift": op.left_shift}
     return _pair(node, "sum16", "int16/sum", scales, constants)
 
 
@@ -187,6 +189,8 @@ def requantize(node: Node) -> tuple[Candidate, ...]:
 
 
 LAYER: Final = Tactic(layer, "`layer16`: a sum of 16-bit products for each output.", baseline=2)
-TOTAL: Final = Tactic(total, "`sum16`: both operands scaled, added, and the sum scaled.", baseline=4)
+TOTAL: Final = Tactic(
+    total, "`sum16`: both operands of each element scaled, and their sum.", baseline=4
+)
 PRODUCT_OF: Final = Tactic(product, "`product16`: a product for each element, scaled.", baseline=5)
 REQUANTIZE: Final = Tactic(requantize, "`requantize16`: each value scaled.", baseline=5)
