@@ -61,7 +61,7 @@ class CortexMOptions:
     cpu: str = field(
         default="",
         metadata={
-            "help": "Target core, as GCC calls it, for which kernels are chosen: "
+            "help": "Target core, as GCC calls it (m4 is cortex-m4), for which kernels are chosen: "
             f"{', '.join(CPU_NAMES)}."
             f"  [default: that of --part, else {DEFAULT_CORE.name}]",
             "metavar": "NAME",
