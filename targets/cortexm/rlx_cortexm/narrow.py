@@ -1,9 +1,13 @@
-"""Weights of 4 and 2 bits, two or four to a byte; the order is that of ``packing``.
+"""Weights of 4 and 2 bits, two or four to a byte, in three orders.
 
-Four channels computed together: for each four inputs, words whose byte ``k`` holds the weights of
-input ``k``, channel by channel from the lowest bits on; then, for each remaining input, the four
-weights in as few bytes as possible. Remaining channels follow input by input, each run starting at
-a byte of its own.
+:func:`pack_narrow` is for dot products, in the order of ``packing``. Four channels computed
+together: for each four inputs, words whose byte ``k`` holds the weights of input ``k``, channel by
+channel from the lowest bits on; then, for each remaining input, the four weights in as few bytes as
+possible. Remaining channels follow input by input, each run starting at a byte of its own.
+
+:func:`pack_words` is for kernels that read words of bytes: a shift and a mask turn a packed word
+into each of these, all weights multiplied. :func:`pack_lanes` is for kernels that read pairs of 16
+bits: a shift and a mask select both values of a pair.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from rlx_cortexm.packing import BLOCK, QUAD
 WHOLE_BITS = 8
 """Bits of weights that are not packed."""
 
+WORD_BITS = 32
+
 SUM_LIMIT = 1 << 31
 """The kernels' sums are scaled by up to 2^6 and must stay below this."""
 
@@ -24,6 +30,21 @@ def can_pack(weights: npt.NDArray[np.generic], bits: int) -> bool:
     """Whether weights [O, ...] of ``bits`` bits may be packed: no scaled sum leaves int32."""
     sums = np.abs(weights.astype(np.int64)).reshape(len(weights), -1).sum(axis=1)
     return bits < WHOLE_BITS and 128 * int(sums.max(initial=0)) << (WHOLE_BITS - bits) < SUM_LIMIT
+
+
+def word_values(bits: int) -> int:
+    """Return the values of a word."""
+    return WORD_BITS // bits
+
+
+def suffix(bits: int) -> str:
+    """Return the end of the names of functions that read weights of ``bits``; empty for int8."""
+    return "" if bits == WHOLE_BITS else f"_i{bits}"
+
+
+def note(bits: int) -> str:
+    """Return the end of the names of candidates with weights of ``bits``; empty for int8."""
+    return "" if bits == WHOLE_BITS else f", {bits}-bit weights"
 
 
 def run_bytes(length: int, bits: int) -> int:
@@ -45,6 +66,33 @@ def pack_values(values: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.in
     return _join(values.astype(np.int8).view(np.uint8) & np.uint8((1 << bits) - 1), bits).view(
         np.int8
     )
+
+
+def pack_words(values: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.int8]:
+    """Return rows of values [R, n], n a multiple of those of a word, in bytes of whole quads.
+
+    A word holds a few quads: byte ``k`` holds value ``k`` of each, the first in its high bits.
+    """
+    # [words, quads, values] -> [words, values, quads], the last in the lowest bits
+    words = values.reshape(-1, WHOLE_BITS // bits, QUAD).swapaxes(1, 2)[..., ::-1]
+    return pack_values(words.reshape(-1), bits)
+
+
+def pack_lanes(values: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.int8]:
+    """Return rows of values [R, n], n a multiple of four, as bytes for pairs of 16 bits.
+
+    Values 0 and 2 of a quad, then 1 and 3, are the pairs of a word, the first in its lowest bits:
+    the second value of a pair is 16 bits above the first. Values are stored plus half their range,
+    so that they are not negative. The quads that are left of a row are stored value by value, in
+    ``bits / 2`` bytes each.
+    """
+    unsigned = (values.astype(np.int64) + (1 << (bits - 1))).astype(np.uint8)
+    rows, length = unsigned.shape
+    whole = length - length % word_values(bits)
+    # [row, words, quads, upper value, odd pair] -> [row, words, upper value, quads, odd pair]
+    quads = unsigned[:, :whole].reshape(rows, -1, WHOLE_BITS // bits, 2, 2).swapaxes(2, 3)
+    ordered = np.concatenate([quads.reshape(rows, whole), unsigned[:, whole:]], axis=1)
+    return _join(ordered.reshape(-1), bits).view(np.int8)
 
 
 def _pack_rows(block: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:

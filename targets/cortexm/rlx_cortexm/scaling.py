@@ -62,6 +62,11 @@ class AccumulatorScaling:
         return self.function.startswith("requantize_level")
 
     @property
+    def common_shift(self) -> int:
+        """Places by which all channels are shifted right, if they are by the same number."""
+        return int(self.function.rsplit("_", 1)[1])
+
+    @property
     def rounds_twice(self) -> bool:
         """Whether halves of negative values need a correction, as with two roundings."""
         twice = ("requantize_narrow", "requantize_folded", "requantize_wide")

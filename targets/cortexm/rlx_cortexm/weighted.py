@@ -136,6 +136,26 @@ class WeightedLayer:
         zero_point = int(cast("int", self.output["zero_point"]))
         return replace(own, scaling=level(own.scaling, self.bounds, zero_point, max_places))
 
+    def for_larger_sums(self, bits: int) -> WeightedLayer | None:
+        """Return the result of :meth:`level` for kernels that keep sums ``2^bits`` times as large.
+
+        With one shift for all channels, each is pre-scaled by at least ``bits`` places. None if a
+        sum could leave int32.
+        """
+        if int(self.bounds.max(initial=0)) << bits >= INT32_BOUND:
+            return None
+        layer = self.level() if self.pays_level else self.folded()
+        if not layer.scaling.is_level:
+            return layer
+        shift = np.array(layer.scaling.shift)
+        if not layer.scaling.to_parity and layer.scaling.common_shift >= bits:
+            # The product with a factor of zero is zero for any shift.
+            is_unused = np.array(layer.scaling.multiplier) == 0
+            shift = np.where(is_unused, np.maximum(shift, bits), shift)
+        if shift.min() < bits:
+            return self.folded()
+        return replace(layer, scaling=replace(layer.scaling, shift=tuple(map(int, shift))))
+
     def level_in_16_bits(self) -> WeightedLayer:
         """Return the same with a scaling whose factors fit in 16-bit weights."""
         by_channel = self.weights.reshape(len(self.weights), -1).astype(np.int64)
