@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rlx_cortexm.narrow import WHOLE_BITS, word_values
 from rlx_cortexm.packing import QUAD
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ CHANNELS: Final = 2
 """Output channels of a block."""
 
 OCTET: Final = 8
-"""Weights of a channel that are unpacked together."""
+"""Weights of a channel in two words."""
 
 
 def is_dense(image: WindowedImage) -> bool:
@@ -39,6 +40,7 @@ class Blocks:
         unrolled: Steps of the unrolled loop body.
         panel: Groups of three windows in a panel.
         ready: Weights are stored in the multiplied form: 16 bits, already scaled.
+        bits: Stored bits of a weight that is not ready.
     """
 
     image: WindowedImage
@@ -46,6 +48,7 @@ class Blocks:
     unrolled: int
     panel: int
     ready: bool = False
+    bits: int = WHOLE_BITS
 
     @property
     def is_dense(self) -> bool:
@@ -59,8 +62,18 @@ class Blocks:
 
     @property
     def row(self) -> int:
-        """Weights of a channel, filled up to octets."""
-        return -(-self.inputs // OCTET) * OCTET
+        """Weights of a channel, filled up to those that are unpacked together."""
+        return -(-self.inputs // self.together) * self.together
+
+    @property
+    def together(self) -> int:
+        """Weights of a channel that are unpacked together: two words of bytes, else one word."""
+        return OCTET if self.bits == WHOLE_BITS else word_values(self.bits)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a channel's weights in flash, if they are not ready."""
+        return self.row * self.bits // WHOLE_BITS
 
     @property
     def passes(self) -> int:
@@ -74,7 +87,7 @@ class Blocks:
 
     @property
     def channel(self) -> int:
-        """Weights of a channel where they are unpacked: filled up, and whole octets."""
+        """Weights of a channel where they are unpacked: filled up, and whole groups."""
         return max(self.row, self.depth)
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS
+from rlx_cortexm.narrow import WHOLE_BITS
 from rlx_cortexm.packing import QUAD
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ PASS: Final = 3
 LEVEL: Final = 44
 """Instructions to begin, scale and store the sums of a block with one shift for all channels."""
 
+FOLDED: Final = "requantize_folded"
+
 BLOCK: Final = {
-    "requantize_folded": 50,
+    FOLDED: 50,
     "requantize_narrow": 70,
     "requantize_wide": 68,
     "requantize_high": 60,
@@ -47,6 +50,9 @@ NEGATIVE: Final = 12
 PARITY: Final = 8
 """Additional instructions per block if halves are rounded to even or to odd integers."""
 
+SCALED_BACK: Final = 6
+"""Additional instructions per block if its sums are kept larger and scaled by other functions."""
+
 SHARED: Final = 3
 """Additional instructions per block if sizes are arguments."""
 
@@ -57,8 +63,8 @@ PANEL: Final = 40
 PAIR: Final = 33
 """Instructions per panel, and per pair of channels of it without their weights."""
 
-WEIGHTS: Final = 7
-"""Instructions to unpack four weights of two channels."""
+WEIGHTS: Final = {8: 7, 4: 9, 2: 8}
+"""Instructions to unpack four weights of two channels, by the bits of a weight."""
 
 PAIR_READY: Final = 24
 SCALED: Final = 10
@@ -88,7 +94,7 @@ def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
     pairs = -(-image.out_c // CHANNELS)
     panels = -(-blocks.groups // blocks.panel)
     function = weighted.scaling.function
-    negative = function == "requantize_folded" and not weighted.turns_positive
+    negative = function == FOLDED and not weighted.turns_positive
     block = (
         STEP * blocks.unrolled * blocks.passes
         + PASS * blocks.passes * (blocks.passes > 1)
@@ -96,9 +102,10 @@ def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
         + _wide(weighted) * (function == "requantize_wide")
         + NEGATIVE * negative
         + PARITY * (weighted.scaling.is_level and weighted.scaling.to_parity)
+        + SCALED_BACK * (blocks.bits < WHOLE_BITS and function in BLOCK and function != FOLDED)
         + OVERLAP * (image.windows % WINDOWS != 0)
     )
-    weights = PAIR_READY if blocks.ready else PAIR + WEIGHTS * blocks.row // QUAD
+    weights = PAIR_READY if blocks.ready else PAIR + WEIGHTS[blocks.bits] * blocks.row // QUAD
     block += SHARED * blocks.is_dense * (not blocks.ready) - SCALED * blocks.ready
     return (
         blocks.groups * pairs * block

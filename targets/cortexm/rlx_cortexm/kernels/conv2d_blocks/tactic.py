@@ -18,8 +18,10 @@ import numpy as np
 from rlx_c.candidate import Candidate, counted
 from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.image import WindowedImage
-from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, OCTET, WINDOWS, Blocks, is_dense
+from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS, Blocks, is_dense
 from rlx_cortexm.kernels.conv2d_blocks.cost import instructions
+from rlx_cortexm.narrow import WHOLE_BITS, pack_words, suffix
+from rlx_cortexm.narrow import note as bits_note
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
@@ -59,13 +61,19 @@ def _candidates(node: Node) -> tuple[Candidate, ...]:
     pays = weighted.pays_level
     scaled_layer = weighted.level() if pays else weighted.folded()
     ready = weighted.level_in_16_bits() if pays else scaled_layer
-    return tuple(
-        _candidate(node, ready if blocks.ready else scaled_layer, blocks) for blocks in _cuts(image)
-    )
+    whole = [
+        _candidate(node, ready if blocks.ready else scaled_layer, blocks)
+        for blocks in _cuts(image, WHOLE_BITS)
+    ]
+    bits = node.operands[1].type.dtype.bits
+    narrow_layer = weighted.for_larger_sums(WHOLE_BITS - bits) if bits < WHOLE_BITS else None
+    if narrow_layer is None:
+        return tuple(whole)
+    return (*whole, *(_candidate(node, narrow_layer, blocks) for blocks in _cuts(image, bits)))
 
 
-def _cuts(image: WindowedImage) -> Iterator[Blocks]:
-    """Yield every way to cut a convolution that may pay."""
+def _cuts(image: WindowedImage, bits: int) -> Iterator[Blocks]:
+    """Yield every way to cut a convolution that may pay, with weights stored in ``bits``."""
     inputs = image.window.taps * image.in_c
     steps = -(-inputs // QUAD) * 2
     exact = (steps,) if steps <= max(UNROLLED_STEPS) and steps not in UNROLLED_STEPS else ()
@@ -75,21 +83,23 @@ def _cuts(image: WindowedImage) -> Iterator[Blocks]:
             continue
         groups = Blocks(image, inputs, unrolled, 1).groups
         for panel in sorted({min(panel, groups) for panel in PANEL_GROUPS}):
-            yield Blocks(image, inputs, unrolled, panel)
-            if unrolled == steps <= MAX_READY_STEPS:
+            blocks = Blocks(image, inputs, unrolled, panel, bits=bits)
+            # The mark after the weights of several passes must stay.
+            if blocks.passes == 1 or blocks.row <= blocks.depth:
+                yield blocks
+            if unrolled == steps <= MAX_READY_STEPS and bits == WHOLE_BITS:
                 yield Blocks(image, inputs, unrolled, panel, ready=True)
 
 
 def _candidate(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Candidate:
     steps, groups = counted(blocks.unrolled, "step"), counted(blocks.panel, "group")
     return Candidate(
-        name=f"{_way(blocks)} of {steps}, {groups}",
+        name=f"{_way(blocks)} of {steps}, {groups}{bits_note(blocks.bits)}",
         kernel=_kernel(node, weighted, blocks),
         lower=partial(lower, node, weighted, blocks),
         instructions=instructions(blocks, weighted),
         table_bytes=weights_bytes(blocks) + weighted.channel_bytes,
         scratch_bytes=blocks.scratch_bytes,
-        byte_weights=0 if blocks.ready else weights_bytes(blocks),
     )
 
 
@@ -102,7 +112,7 @@ def weights_bytes(blocks: Blocks) -> int:
     pairs = -(-blocks.image.out_c // CHANNELS)
     if blocks.ready:
         return 2 * pairs * CHANNELS * blocks.depth
-    return blocks.image.out_c * blocks.row
+    return blocks.image.out_c * blocks.row_bytes
 
 
 def lower(node: Node, weighted: WeightedLayer, blocks: Blocks) -> LoweredLayer:
@@ -117,7 +127,8 @@ def lower(node: Node, weighted: WeightedLayer, blocks: Blocks) -> LoweredLayer:
         scratch_bytes=blocks.scratch_bytes,
         macs=image.windows * weighted.weights.size,
         instructions=instructions(blocks, weighted),
-        weight_bits=weighted.bits,
+        weight_bits=blocks.bits,
+        packed_bytes=image.out_c * (blocks.row - blocks.row_bytes),
     )
 
 
@@ -127,8 +138,11 @@ def _weights(weighted: WeightedLayer, blocks: Blocks) -> ConstantTable:
     by_channel = weighted.weights.reshape(outputs, -1).astype(np.int64)
     if not blocks.ready:
         filled = np.pad(by_channel, ((0, 0), (0, blocks.row - blocks.inputs)))
-        ending = ", padded with zeros" if blocks.inputs % OCTET else ""
+        ending = ", padded with zeros" if blocks.row > blocks.inputs else ""
         note = f"weights of {outputs} channels by {blocks.inputs} inputs{ending}"
+        if blocks.bits < WHOLE_BITS:
+            packed = pack_words(filled, blocks.bits)
+            return ConstantTable("weights", "int8_t", packed, f"{blocks.bits}-bit {note}")
         return ConstantTable("weights", "int8_t", filled.reshape(-1), note)
     scaled = by_channel * weighted.factors[:, np.newaxis]
     filled = np.pad(scaled, ((0, 0), (0, blocks.depth - blocks.inputs)))
@@ -146,6 +160,9 @@ def _common(weighted: WeightedLayer, blocks: Blocks) -> dict[str, Hashable]:
         **weighted.constants,
         "multiply": blocks.multiply,
         "ready": blocks.ready,
+        "bits": blocks.bits,
+        "narrow": suffix(blocks.bits),
+        "upper": WHOLE_BITS - blocks.bits,
         "unrolled": blocks.unrolled,
         "over": blocks.image.windows % WINDOWS != 0,
         "odd": blocks.image.out_c % CHANNELS != 0,
@@ -195,7 +212,7 @@ STEP_BYTES: Final = 28
 
 def _unpack2(blocks: Blocks) -> tuple[str, ...]:
     """Return the function that unpacks weights, if one does."""
-    return () if blocks.ready else ("unpack2",)
+    return () if blocks.ready else (f"unpack2{suffix(blocks.bits)}",)
 
 
 SUMMARY: Final = (

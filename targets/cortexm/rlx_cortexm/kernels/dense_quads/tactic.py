@@ -16,6 +16,8 @@ import numpy as np
 
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
+from rlx_cortexm.narrow import WHOLE_BITS, can_pack, pack_words, suffix
+from rlx_cortexm.narrow import note as bits_note
 from rlx_cortexm.packing import BLOCK, QUAD
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
@@ -38,12 +40,14 @@ class Quads:
         inputs: Values of a row.
         outputs: Channels.
         unrolled: Quads of the unrolled loop body.
+        bits: Stored bits of a weight.
     """
 
     rows: int
     inputs: int
     outputs: int
     unrolled: int
+    bits: int = WHOLE_BITS
 
     @property
     def quads(self) -> int:
@@ -58,7 +62,17 @@ class Quads:
     @property
     def weights_bytes(self) -> int:
         """Bytes of weights, filled up."""
-        return QUAD * BLOCK * self.quads * self.groups
+        return QUAD * BLOCK * self.quads * self.groups * self.bits // WHOLE_BITS
+
+    @property
+    def fields(self) -> int:
+        """Quads whose weights are stored in the same words."""
+        return WHOLE_BITS // self.bits
+
+    @property
+    def multiply(self) -> str:
+        """The function that multiplies a row (see ``blocks.c.j2``)."""
+        return f"quads_{self.unrolled}{suffix(self.bits)}"
 
     @property
     def scratch_bytes(self) -> int:
@@ -74,20 +88,32 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     if outputs < BLOCK:
         return ()
     scaled_layer = weighted.level() if weighted.pays_level else weighted.folded()
-    fewest = min(Quads(rows, inputs, outputs, u).quads for u in UNROLLED)
-    cuts = [Quads(rows, inputs, outputs, u) for u in UNROLLED]
-    return tuple(_candidate(node, scaled_layer, quads) for quads in cuts if quads.quads <= fewest)
+    cuts = [
+        Quads(rows, inputs, outputs, unrolled, bits)
+        for bits in _stored_bits(node, weighted)
+        for unrolled in UNROLLED
+        if unrolled % (WHOLE_BITS // bits) == 0
+    ]
+    fewest = {bits: min(c.quads for c in cuts if c.bits == bits) for bits in {c.bits for c in cuts}}
+    return tuple(
+        _candidate(node, scaled_layer, cut) for cut in cuts if cut.quads <= fewest[cut.bits]
+    )
+
+
+def _stored_bits(node: Node, weighted: WeightedLayer) -> list[int]:
+    """Return the bits in which weights may be stored."""
+    bits = node.operands[1].type.dtype.bits
+    return [WHOLE_BITS, bits] if can_pack(weighted.weights, bits) else [WHOLE_BITS]
 
 
 def _candidate(node: Node, weighted: WeightedLayer, quads: Quads) -> Candidate:
     return Candidate(
-        name=f"quads, {quads.unrolled} unrolled",
+        name=f"quads, {quads.unrolled} unrolled{bits_note(quads.bits)}",
         kernel=_kernel(weighted, quads),
         lower=partial(lower, node, weighted, quads),
         instructions=instructions(quads, weighted),
         table_bytes=quads.weights_bytes + weighted.channel_bytes,
         scratch_bytes=quads.scratch_bytes,
-        byte_weights=quads.weights_bytes,
     )
 
 
@@ -97,6 +123,8 @@ def lower(node: Node, weighted: WeightedLayer, quads: Quads) -> LoweredLayer:
     note = (
         f"weights of {quads.outputs} channels by {quads.inputs} inputs, four channels interleaved"
     )
+    if quads.bits < WHOLE_BITS:
+        note = f"{quads.bits}-bit {note}"
     return LoweredLayer(
         _kernel(weighted, quads),
         operands=node.operands[:1],
@@ -105,22 +133,24 @@ def lower(node: Node, weighted: WeightedLayer, quads: Quads) -> LoweredLayer:
         scratch_bytes=quads.scratch_bytes,
         macs=quads.rows * weighted.weights.size,
         instructions=instructions(quads, weighted),
-        weight_bits=weighted.bits,
+        weight_bits=quads.bits,
+        packed_bytes=quads.weights_bytes * (quads.fields - 1),
     )
 
 
 def _kernel(weighted: WeightedLayer, quads: Quads) -> Kernel:
     constants: dict[str, Hashable] = {
         **weighted.constants,
+        "multiply": quads.multiply,
         "unrolled": quads.unrolled,
+        "bits": quads.bits,
         "rows": quads.rows > 1,
         "rest": quads.inputs % QUAD != 0,
         "filled": QUAD * quads.quads - quads.inputs >= QUAD,
         "over": quads.outputs % BLOCK != 0,
     }
-    multiply = f"quads_{quads.unrolled}"
-    support = ("unpack1_2", "quad", multiply, *weighted.support)
-    size = CodeSize(0.7, shared=((multiply, QUAD_BYTES * quads.unrolled),))
+    support = ("unpack1_2", "quad", f"quad_i{quads.bits}", quads.multiply, *weighted.support)
+    size = CodeSize(0.7, shared=((quads.multiply, QUAD_BYTES[quads.bits] * quads.unrolled),))
     return Kernel.of("dense", "dense_quads/kernel", constants, support, size)
 
 
@@ -129,15 +159,20 @@ def _packed(weighted: WeightedLayer, quads: Quads) -> Array:
     by_channel = weighted.weights.reshape(quads.outputs, quads.inputs)
     filled = np.pad(by_channel, ((0, 0), (0, QUAD * quads.quads - quads.inputs)))
     first = [min(o, quads.outputs - BLOCK) for o in range(0, quads.outputs, BLOCK)]
-    groups = [filled[o : o + BLOCK].reshape(BLOCK, -1, QUAD).swapaxes(0, 1) for o in first]
-    return np.concatenate([group.reshape(-1) for group in groups])
+    word = QUAD * quads.fields
+    groups = [filled[o : o + BLOCK].reshape(BLOCK, -1, word).swapaxes(0, 1) for o in first]
+    whole = np.concatenate([group.reshape(-1, word) for group in groups])
+    return whole.reshape(-1) if quads.bits == WHOLE_BITS else pack_words(whole, quads.bits)
 
 
-QUAD_BYTES: Final = 76
-"""Bytes of machine code per unrolled quad."""
+QUAD_BYTES: Final = {8: 76, 4: 104, 2: 109}
+"""Bytes of machine code per unrolled quad, by the bits of a weight."""
 
-MULTIPLY: Final = 18
-"""Instructions to multiply a quad of values with those of four channels."""
+MULTIPLY: Final = {8: 18, 4: 25.5, 2: 27.25}
+"""Instructions to multiply a quad of values with those of four channels, by bits of a weight."""
+
+NARROW: Final = 10
+"""Additional instructions per group with packed weights: sums are scaled back."""
 
 PASS: Final = 3
 """Instructions per pass over the unrolled quads."""
@@ -170,7 +205,8 @@ def instructions(quads: Quads, weighted: WeightedLayer) -> int:
     passes = quads.quads // quads.unrolled
     function = weighted.scaling.function
     group = (
-        MULTIPLY * quads.quads
+        MULTIPLY[quads.bits] * quads.quads
+        + NARROW * (quads.bits < WHOLE_BITS)
         + PASS * passes
         + GROUP.get(function, GROUP_LEVEL)
         + CHANNEL_FACTORS * BLOCK * weighted.scaling.per_channel
