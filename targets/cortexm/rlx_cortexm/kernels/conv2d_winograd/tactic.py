@@ -22,13 +22,15 @@ from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS
 from rlx_cortexm.kernels.conv2d_blocks.cost import STEP
 from rlx_cortexm.kernels.conv2d_blocks.tactic import PANEL_GROUPS
+from rlx_cortexm.narrow import WHOLE_BITS, pack_lanes, suffix
+from rlx_cortexm.narrow import note as bits_note
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.scaling import INT32_BOUND, for_doubled_sums
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rlx.ir import Array, Node
     from rlx.ops.numerics.fixed_point import Int64
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 TILE: Final = 2
 """Rows and columns of outputs of a tile."""
+
+TAPS: Final = 9
 
 POSITIONS: Final = 16
 """Products of a tile for each pair of channels."""
@@ -71,11 +75,13 @@ class Tiles:
         where: Of the transformed weights: ``flash``; ``ram``, transformed once; ``pair``, two
             channels at a time, transformed for each panel.
         panel: Groups of three tiles in a panel.
+        bits: Stored bits of a weight that is not transformed in flash.
     """
 
     image: WindowedImage
     where: str
     panel: int
+    bits: int = WHOLE_BITS
 
     @property
     def rows(self) -> tuple[int, int]:
@@ -141,7 +147,7 @@ class Tiles:
         """Bytes of weights in flash."""
         if self.where == "flash":
             return 2 * self.stream * self.pairs
-        return 9 * self.image.in_c * self.image.out_c
+        return 9 * self.image.in_c * self.image.out_c * self.bits // WHOLE_BITS
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -162,7 +168,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     if doubled is None or sum_bound(weighted.weights) >= INT32_BOUND:
         return ()
     weighted = replace(weighted, scaling=doubled)
-    return tuple(_candidate(node, weighted, tiles) for tiles in _cuts(image, smallest.groups))
+    stored_bits = sorted({WHOLE_BITS, node.operands[1].type.dtype.bits})
+    return tuple(
+        _candidate(node, weighted, tiles) for tiles in _cuts(image, smallest.groups, stored_bits)
+    )
 
 
 def transformed(weights: Array) -> Int64:
@@ -179,21 +188,22 @@ def sum_bound(weights: Array) -> int:
     return int((positions * factors).sum(axis=(1, 2)).max())
 
 
-def _cuts(image: WindowedImage, groups: int) -> Iterator[Tiles]:
+def _cuts(image: WindowedImage, groups: int, stored_bits: Sequence[int]) -> Iterator[Tiles]:
     for where in ("flash", "ram", "pair"):
         for panel in sorted({min(panel, groups) for panel in (1, *PANEL_GROUPS)}):
-            yield Tiles(image, where, panel)
+            for bits in (WHOLE_BITS,) if where == "flash" else stored_bits:
+                yield Tiles(image, where, panel, bits)
 
 
 def _candidate(node: Node, weighted: WeightedLayer, tiles: Tiles) -> Candidate:
+    panel = counted(tiles.panel, "group")
     return Candidate(
-        name=f"winograd, weights in {tiles.where}, {counted(tiles.panel, 'group')}",
+        name=f"winograd, weights in {tiles.where}, {panel}{bits_note(tiles.bits)}",
         kernel=_kernel(node, weighted, tiles),
         lower=partial(lower, node, weighted, tiles),
         instructions=instructions(tiles, weighted),
         table_bytes=tiles.weights_bytes + weighted.channel_bytes,
         scratch_bytes=tiles.scratch_bytes,
-        byte_weights=0 if tiles.where == "flash" else tiles.weights_bytes,
     )
 
 
@@ -208,7 +218,8 @@ def lower(node: Node, weighted: WeightedLayer, tiles: Tiles) -> LoweredLayer:
         scratch_bytes=tiles.scratch_bytes,
         macs=image.windows * weighted.weights.size,
         instructions=instructions(tiles, weighted),
-        weight_bits=weighted.bits,
+        weight_bits=tiles.bits,
+        packed_bytes=weighted.weights.size * (WHOLE_BITS - tiles.bits) // WHOLE_BITS,
     )
 
 
@@ -223,10 +234,12 @@ def _kernel(node: Node, weighted: WeightedLayer, tiles: Tiles) -> Kernel:
         "panel": tiles.panel,
         "steps": tiles.steps,
         "where": tiles.where,
+        "bits": tiles.bits,
         "odd": tiles.image.out_c % CHANNELS != 0,
         "x_zero_point": cast("QConv2d", node.op).x_zero_point,
     }
-    support = ("winograd", "step", f"positions_{tiles.steps}", *weighted.support)
+    unpacking = (f"lanes{suffix(tiles.bits)}",) if tiles.bits < WHOLE_BITS else ()
+    support = ("winograd", "step", f"positions_{tiles.steps}", *unpacking, *weighted.support)
     size = CodeSize(0.5, inlined=STEP_BYTES * tiles.steps)
     return Kernel.of("conv2d", "conv2d_winograd/kernel", constants, support, size)
 
@@ -238,6 +251,11 @@ def _weights(weighted: WeightedLayer, tiles: Tiles) -> ConstantTable:
         note = f"weights of {image.out_c} channels by 3x3x{image.in_c}, at Winograd's positions"
         return ConstantTable("weights", "int16_t", streams(weighted.weights, tiles), note)
     note = f"weights of {image.out_c} channels by 3x3x{image.in_c} inputs"
+    if tiles.bits < WHOLE_BITS:
+        # [channels, taps, quads, 4] -> [channels, quads, taps, 4]
+        quads = weighted.weights.reshape(image.out_c, TAPS, -1, QUAD).swapaxes(1, 2)
+        packed = pack_lanes(quads.reshape(-1, TAPS * QUAD), tiles.bits)
+        return ConstantTable("weights", "int8_t", packed, f"{tiles.bits}-bit {note}")
     return ConstantTable("weights", "int8_t", weighted.weights.reshape(-1), note)
 
 
@@ -278,8 +296,8 @@ QUAD_FAR: Final = 13
 BORDER: Final = 342
 """Instructions to begin the patch of a tile that reaches over the border."""
 
-WEIGHTS: Final = 126
-"""Instructions to transform the weights of four channels."""
+WEIGHTS: Final = {8: 126, 4: 159, 2: 143}
+"""Instructions to transform the weights of four channels, by their bits."""
 
 CHANNEL: Final = 14
 # Maximum immediate offset of a 32-bit store in Thumb-2, 12 bits.
@@ -299,7 +317,7 @@ def instructions(tiles: Tiles, weighted: WeightedLayer) -> int:
         tiles.groups * tiles.pairs * block
         + slots * quads * (QUAD_TRANSFORMED + QUAD_FAR * far)
         + (slots - tiles.count_inside) * (BORDER + POSITIONS * image.in_c)
-        + transforms * (CHANNEL + WEIGHTS * quads)
+        + transforms * (CHANNEL + WEIGHTS[tiles.bits] * quads)
     )
 
 
