@@ -48,10 +48,17 @@ def golden_of(graph: Graph, frames: int = 4) -> Golden:
 
 
 class GraphBuilder:
-    """Appends nodes with drawn constants to one graph."""
+    """Appends nodes with drawn constants to one graph.
 
-    def __init__(self, name: str = "kernels", seed: int = 7) -> None:
+    Args:
+        name: Name of the graph.
+        seed: Seed of the constants.
+        weights: Element type of weights for which no other is given.
+    """
+
+    def __init__(self, name: str = "kernels", seed: int = 7, weights: DType = DType.I8) -> None:
         self.graph = Graph(name)
+        self._weights = weights
         self._random = np.random.default_rng(seed)
 
     def node(self, op: Op, *operands: Value) -> Value:
@@ -98,7 +105,7 @@ class GraphBuilder:
         dilation: tuple[int, int] = (1, 1),
         padding: str | tuple[tuple[int, int], tuple[int, int]] = SAME,
         groups: int = 1,
-        dtype: DType = DType.I8,
+        dtype: DType | None = None,
         factors: Rescale | None = None,
         **attributes: int,
     ) -> Value:
@@ -116,7 +123,7 @@ class GraphBuilder:
             rescale=factors or self.factors(outputs, taps),
             **{"x_zero_point": -7, "zero_point": 5, **attributes},
         )
-        weights = self.constant(outputs, *kernel, inner, dtype=dtype)
+        weights = self.constant(outputs, *kernel, inner, dtype=dtype or self._weights)
         bias = self.bias(outputs)
         return self.graph.apply(op, x, weights, bias, name=f"node{len(self.graph.nodes)}")
 
@@ -135,12 +142,13 @@ class GraphBuilder:
         shape: tuple[int, ...],
         outputs: int,
         factors: Rescale | None = None,
+        dtype: DType | None = None,
         **attributes: int,
     ) -> Value:
         """Append a dense layer on an input of its own."""
         usual = {"x_zero_point": 11, "zero_point": -3}
         op = QDense(rescale=factors or Rescale.of(0.001), **{**usual, **attributes})
-        weights = self.constant(outputs, shape[-1])
+        weights = self.constant(outputs, shape[-1], dtype=dtype or self._weights)
         return self.node(op, self.input(*shape), weights, self.bias(outputs))
 
     def ternary(self, shape: tuple[int, ...], outputs: int) -> Value:

@@ -50,9 +50,9 @@ def label(simulator):
     return f"{simulator.name}-{simulator.compiler}{simulator.optimization}"
 
 
-def shapes():
+def shapes(builder=None):
     """Return a graph with convolutions for every way through the templates of blocks."""
-    builder = GraphBuilder("shapes")
+    builder = builder or GraphBuilder("shapes")
     # Pixels: a remainder of windows, of channels, of inputs; one group; several panels.
     builder.conv((1, 5, 5, 64), 8, (1, 1), **RELU)
     builder.conv((1, 3, 1, 17), 3, (1, 1))
@@ -77,9 +77,9 @@ def shapes():
     return builder.graph
 
 
-def halves():
+def halves(builder=None):
     """Return a graph with convolutions that round halves to even or odd, or in float32."""
-    builder = GraphBuilder("halves")
+    builder = builder or GraphBuilder("halves")
     # A power of two for each channel, one for all, other factors.
     builder.conv((1, 3, 4, 40), 5, (1, 1), factors=builder.powers(5, 40), **RELU)
     builder.conv((1, 3, 5, 8), 4, (1, 1), factors=builder.powers(4, 8, Rounding.ODD))
@@ -93,9 +93,9 @@ def halves():
     return builder.graph
 
 
-def tiles():
+def tiles(builder=None):
     """Return a graph with convolutions for every way through the template of Winograd."""
-    builder = GraphBuilder("tiles")
+    builder = builder or GraphBuilder("tiles")
     # Even and odd images, tiles inside or not, a channel left over or filled up, batch.
     builder.conv((1, 8, 7, 8), 4, (3, 3), **RELU)
     builder.conv((2, 5, 4, 12), 3, (3, 3), x_zero_point=127, low=-30, high=80)
@@ -288,9 +288,9 @@ def test_lines_of_every_kernel_are_short(kernel):
     assert [line for line in lines if len(line) > 100 or line != line.rstrip()] == []
 
 
-def layers_of_networks():
+def layers_of_networks(builder=None):
     """Return a graph with the kinds of layers that small networks have."""
-    builder = GraphBuilder("layers")
+    builder = builder or GraphBuilder("layers")
     for inputs, outputs in ((8, 16), (16, 32), (60, 33), (64, 64)):
         builder.conv((1, 12, 12, inputs), outputs, (1, 1), **RELU)
     builder.conv((1, 6, 6, 57), 30, (1, 1))
@@ -318,9 +318,9 @@ def depthwise_of_networks():
     return builder.graph
 
 
-def dense_layers_of_networks():
+def dense_layers_of_networks(builder=None):
     """Return a graph with the kinds of dense layers that small networks have."""
-    builder = GraphBuilder("dense")
+    builder = builder or GraphBuilder("dense")
     for inputs, outputs in ((640, 128), (128, 128), (128, 8), (8, 128), (64, 12), (64, 10)):
         builder.dense((1, inputs), outputs, low=-128, zero_point=-128)
     builder.dense((1, 256), 10, builder.factors(10, 256))
