@@ -26,6 +26,13 @@ def test_inputs_have_names(given):
             call(given)
 
 
+def test_integer_arrays_are_refused_for_floats_and_lists_converted():
+    for dtype in (np.int32, np.uint8, np.bool_):
+        with raises(TypeError):
+            double().run({"x": X.astype(dtype)})
+    np.testing.assert_array_equal(double().run({"x": X.astype(int).tolist()})[0], X * 2)
+
+
 def test_lists_of_several_lengths_are_no_array():
     graph = rlx.Graph("g")
     state, w = graph.state("s", 2), graph.param("w", 2)
