@@ -31,11 +31,11 @@ class Arguments:
     def converted(self, inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:
         """Return the inputs in order, in their element types.
 
-        Floats for a quantized input are quantized by its scale. Arrays of integers are refused for
-        a float input, as they may be pixels that nobody scaled; lists of integers are converted.
+        Floats for a quantized input are quantized by its scale. Integers for a float input are
+        converted without a scale, as NumPy does; ``rlx.run``, which takes samples, refuses them.
 
         Raises:
-            TypeError: Numbers do not fit an element type, or an array of integers is for floats.
+            TypeError: Numbers do not fit an element type.
             ValueError: A name is missing or unknown; NaN or infinity is passed to a quantized
                 input.
         """
@@ -107,11 +107,6 @@ def _converted_input(name: str, type_: TensorType, value: npt.ArrayLike) -> Arra
         if not np.isfinite(array).all():
             raise ValueError(f"input {name!r} holds NaN or infinity, which cannot be quantized")
         return quantized(array, type_)
-    if type_.dtype.is_float and array.dtype.kind in "biu" and hasattr(value, "dtype"):
-        raise TypeError(
-            f"input {name!r} must be {type_}, got {array.dtype}{list(array.shape)};"
-            " give floating-point numbers, scaled as in training"
-        )
     return converted(f"input {name!r}", type_, array)
 
 

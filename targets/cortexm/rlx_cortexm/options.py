@@ -99,8 +99,8 @@ class CortexMOptions:
         default=DEFAULT_OBJECTIVE,
         metadata={"help": "Objective when kernels are chosen, within --ram and --flash. balanced:"
                   " a byte of flash must save 10 instructions, one of RAM 8; speed: one each; size:"
-                  " smallest flash; ram: a byte of RAM must save 1000. Without --ram, scratch memory"
-                  " may enlarge the arena by an eighth, at least 2K; with speed, as far as it pays.",
+                  " smallest flash; ram: a byte of RAM must save 1000. Without --ram, scratch bytes"
+                  " may enlarge the arena by an eighth, at least 2K; with speed, while it pays.",
                   "choices": tuple(OBJECTIVES)},
     )  # fmt: skip
     io: str = field(

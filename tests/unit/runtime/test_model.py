@@ -55,7 +55,7 @@ def test_threads_share_one_compiled_graph():
 
     with ThreadPoolExecutor(8) as pool:
         graphs = list(pool.map(lambda _: square.compiled(), range(16)))
-        results = list(pool.map(lambda i: square(np.full((64, 64), i, np.float32))[0], range(16)))
+        results = list(pool.map(lambda i: square(np.full((64, 64), i))[0], range(16)))
     assert len({id(g) for g in graphs}) == 1
     for i, result in enumerate(results):
         np.testing.assert_array_equal(result, np.full((64, 64), 64.0 * i * i))
