@@ -68,7 +68,7 @@ class QSoftmax16(Op):
 class _QGate(Op):
     """Base of both functions: ``f((x * multiplier + 2^(shift - 1)) >> shift)``, int16 -> int16."""
 
-    traits: ClassVar[Traits] = Traits(elementwise=True)
+    traits: ClassVar[Traits] = Traits(elementwise=True, monotone=True)
     multiplier: int
     shift: int
 
