@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeGuard
 
@@ -11,6 +10,8 @@ from rlx.ops.nn import NnOp
 from rlx.passes.base import Pass, in_regions
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from rlx.ir import Graph, Node, Op, Value
 
 
@@ -20,12 +21,12 @@ class Decompose(Pass):
 
     Attributes:
         rounds: Rounds after which ops that still decompose are reported as a bug.
-        kept: Ops that are left as they are.
+        kept_ops: Ops that are left as they are.
     """
 
     name: ClassVar[str] = "decompose"
     rounds: int = 16
-    kept: Container[type[Op]] = ()
+    kept_ops: Container[type[Op]] = ()
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph without ``nn.*`` ops, in its regions too."""
@@ -38,7 +39,7 @@ class Decompose(Pass):
         raise AssertionError(f"{self.name} does not settle: {', '.join(left)}")
 
     def _decomposes(self, op: Op) -> TypeGuard[NnOp]:
-        return isinstance(op, NnOp) and type(op) not in self.kept
+        return isinstance(op, NnOp) and type(op) not in self.kept_ops
 
     def _visit(
         self, new: Graph, node: Node, operands: tuple[Value, ...]

@@ -82,9 +82,7 @@ def factors(graph: Graph, seed: int) -> dict[str, Array]:
     """Return a random factor ``d_NAME`` for each floating-point output."""
     generator = np.random.default_rng(seed)
     return {
-        f"d_{name}": np.asarray(
-            generator.standard_normal(v.type.static_shape), v.type.dtype.numpy
-        )
+        f"d_{name}": np.asarray(generator.standard_normal(v.type.static_shape), v.type.dtype.numpy)
         for name, v in float_outputs(graph).items()
     }
 

@@ -1,6 +1,6 @@
 """Formulas that rules of derivatives share: zeros, sums to an operand's shape, windows as taps.
 
-Tests: tests/unit/passes/transforms/test_jvp_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def depthwise(x: Expression, window: real.SpatialWindow, taps: Array) -> Express
         [N, output size..., C * K].
     """
     channels = x.type.static_shape[-1]
-    weights = np.tile(taps, (channels, *[1] * (taps.ndim - 1)))[..., None]
-    weights = constant(x.graph, weights.astype(x.dtype.numpy))
+    kernels = np.tile(taps, (channels, *[1] * (taps.ndim - 1)))[..., None]
+    weights = constant(x.graph, kernels.astype(x.dtype.numpy))
     return x.apply(real.RealConv(window=window, groups=channels), weights)
 
 

@@ -1,14 +1,17 @@
-"""Forward-mode derivatives: a graph that also computes how its outputs change with inputs."""
+"""Forward-mode derivatives: a graph that also computes how its outputs change with inputs.
+
+Tests: tests/unit/passes/transforms/test_derivatives.py
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rlx.ir.module import graph_of, with_graph
-from rlx.passes.pipelines import HOST
 from rlx.passes.transforms import jvp_rules as _rules  # noqa: F401 - fills the table
 from rlx.passes.transforms.formulas import or_zeros
 from rlx.passes.transforms.linearize import Linearized, float_outputs, prepared, sources_of
+from rlx.passes.transforms.simplify import simplified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,4 +40,4 @@ def jvp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     tangents = [or_zeros(made.tangent(v), made.graph, v.type) for v in outputs.values()]
     made.graph.output(*(made[v] for v in graph.outputs), names=graph.output_names)
     made.graph.output(*(t.value for t in tangents), names=[f"d_{name}" for name in outputs])
-    return with_graph(model, HOST.apply(made.graph))
+    return with_graph(model, simplified(made.graph))

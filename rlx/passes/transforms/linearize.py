@@ -10,6 +10,8 @@ are decomposed first. Custom rules are registered in the same table::
 
 Tangents must be linear functions of the tangents they are computed from: reverse mode transposes
 them (``transpose``).
+
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rlx.ir import Origin, Rewriter, RuleTable
 from rlx.ir.graph import Source
 from rlx.ops.expression import Expression
-from rlx.ops.nn import NnOp
 from rlx.passes.decompose import Decompose
 from rlx.passes.transforms.formulas import or_zeros
 from rlx.support.errors import UnsupportedOpError, UsageError
@@ -122,8 +123,8 @@ class Linearized:
         active = active_nodes(graph, wrt, outputs)
         self._tangents: dict[Value, Value] = {}
         sources = [n for n in graph.nodes if isinstance(n.op, Source)]
-        others = [n for n in graph.nodes if not isinstance(n.op, Source)]
-        self._rewriter = Rewriter(graph, by="jvp", nodes=[*sources, *others])
+        op_nodes = [n for n in graph.nodes if not isinstance(n.op, Source)]
+        self._rewriter = Rewriter(graph, by="jvp", nodes=[*sources, *op_nodes])
         self.graph = self._rewriter.new
         self.inputs: tuple[Value, ...] = ()
         waiting = len(sources)
@@ -150,8 +151,8 @@ class Linearized:
         tangents = tuple(self.tangent(o) for o in node.operands)
         if all(t is None for t in tangents):
             return
-        made = self._rewriter.keep(node)
-        call = JvpCall(made, self.graph, tangents, [])
+        node_copy = self._rewriter.keep(node)
+        call = JvpCall(node_copy, self.graph, tangents, [])
         results = RULES[type(node.op)](node.op, call)
         for old, tangent in zip(node.results, results, strict=True):
             if tangent is not None:
@@ -166,30 +167,30 @@ class Linearized:
 
     def tangent(self, value: Value) -> Expression | None:
         """Return the tangent of a value of ``source``, None for zeros."""
-        found = self._tangents.get(value)
-        return None if found is None else Expression(self.graph, found)
+        floats = self._tangents.get(value)
+        return None if floats is None else Expression(self.graph, floats)
 
 
 def _check_type(node: Node, type_: TensorType, tangent: Expression) -> None:
-    """Raise AssertionError if the rule of a node made a tangent of another type."""
+    """Raise AssertionError if the rule of a node node_copy a tangent of another type."""
     if (tangent.shape, tangent.dtype) != (type_.shape, type_.dtype):
         raise AssertionError(
-            f"the jvp rule of {node.op.name} made {tangent.type} of {type_} at {node.label}"
+            f"the jvp rule of {node.op.name} node_copy {tangent.type} of {type_} at {node.label}"
         )
 
 
 def free_name(name: str, used: set[str]) -> str:
     """Return the name of a derivative by the value ``name``, ``d_NAME``; and mark it as used."""
-    found = f"d_{name}"
-    while found in used:
-        found = f"d_{found}"
-    used.add(found)
-    return found
+    floats = f"d_{name}"
+    while floats in used:
+        floats = f"d_{floats}"
+    used.add(floats)
+    return floats
 
 
 def prepared(graph: Graph) -> Graph:
     """Return a graph with the layers decomposed that have no rule."""
-    return Decompose(kept=RULES).apply(graph)
+    return Decompose(kept_ops=RULES).apply(graph)
 
 
 def active_nodes(graph: Graph, wrt: Sequence[Value], outputs: Sequence[Value]) -> set[Node]:
@@ -214,14 +215,14 @@ def active_nodes(graph: Graph, wrt: Sequence[Value], outputs: Sequence[Value]) -
 
 def _check_rules(nodes: Any) -> None:  # noqa: ANN401 - an iterator of nodes
     """Raise UnsupportedOpError, which names every node whose op has no rule."""
-    places: dict[type[Op], list[str]] = {}
+    labels: dict[type[Op], list[str]] = {}
     for node in nodes:
         if type(node.op) not in RULES:
-            places.setdefault(type(node.op), []).append(node.label)
-    if not places:
+            labels.setdefault(type(node.op), []).append(node.label)
+    if not labels:
         return
-    lines = [f"{op.name} at {', '.join(p)} ({RULES.reason(op)})" for op, p in places.items()]
-    count = counted(sum(map(len, places.values())), "op")
+    lines = [f"{op.name} at {', '.join(p)} ({RULES.reason(op)})" for op, p in labels.items()]
+    count = counted(sum(map(len, labels.values())), "op")
     raise UnsupportedOpError(f"no derivative of {count}: {'; '.join(lines)}", hint=HINT)
 
 
@@ -233,13 +234,13 @@ def sources_of(graph: Graph, wrt: Sequence[str] | str | None) -> tuple[Value, ..
     """
     sources = {v.name: v for v in (*graph.run_inputs, *graph.params)}
     if wrt is None:
-        found = tuple(v for v in graph.run_inputs if v.type.dtype.is_float)
-        if not found:
+        floats = tuple(v for v in graph.run_inputs if v.type.dtype.is_float)
+        if not floats:
             raise UsageError(
                 f"graph {graph.name!r} has no floating-point input to differentiate by",
                 hint="differentiate the float network before it is quantized, or name parameters",
             )
-        return found
+        return floats
     names = [wrt] if isinstance(wrt, str) else list(wrt)
     for name in names:
         _check_source(graph, name, sources)
@@ -268,10 +269,10 @@ def float_outputs(graph: Graph) -> dict[str, Value]:
     Raises:
         UsageError: There is none.
     """
-    found = {name: v for name, v in graph.run_outputs if v.type.dtype.is_float}
-    if not found:
+    floats = {name: v for name, v in graph.run_outputs if v.type.dtype.is_float}
+    if not floats:
         raise UsageError(
             f"graph {graph.name!r} has no floating-point output to differentiate",
             hint="differentiate the float network before it is quantized",
         )
-    return found
+    return floats

@@ -1,6 +1,6 @@
 """Derivatives of regions: graphs of tangents and of gradients for the bodies of control flow.
 
-Tests: tests/unit/passes/transforms/test_jvp_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def inline(region: Graph, target: Graph, inputs: Sequence[Value]) -> list[Value]
     for node in region.nodes:
         if isinstance(node.op, Input):
             continue
-        made = copy_node(target, node, tuple(values[o] for o in node.operands))
-        values.update(zip(node.results, made.results, strict=True))
+        linearized = copy_node(target, node, tuple(values[o] for o in node.operands))
+        values.update(zip(node.results, linearized.results, strict=True))
     return [values[o] for o in region.outputs]
 
 
@@ -50,12 +50,12 @@ def tangent_region(
         A region of the inputs of ``region``, then the tangents of ``wrt``.
     """
     sources, results = region.inputs, [region.outputs[i] for i in outputs]
-    made = Linearized(region, [sources[i] for i in wrt], results)
-    tangents = [or_zeros(made.tangent(v), made.graph, v.type).value for v in results]
-    before = [made[v] for v in region.outputs] if with_results else []
+    linearized = Linearized(region, [sources[i] for i in wrt], results)
+    tangents = [or_zeros(linearized.tangent(v), linearized.graph, v.type).value for v in results]
+    before = [linearized[v] for v in region.outputs] if with_results else []
     values = [*before, *tangents]
-    made.graph.output(*values, names=[f"output{i}" for i in range(len(values))])
-    return made.graph
+    linearized.graph.output(*values, names=[f"output{i}" for i in range(len(values))])
+    return linearized.graph
 
 
 def transposed_region(region: Graph, linear: Sequence[int], outputs: Sequence[int]) -> Graph:
@@ -72,13 +72,13 @@ def transposed_region(region: Graph, linear: Sequence[int], outputs: Sequence[in
     sources = region.inputs
     wrt = [sources[i] for i in linear]
     nodes = dependent_nodes(region, wrt)
-    others = [v for v in sources if v not in wrt]
+    fixed_inputs = [v for v in sources if v not in wrt]
     skipped = {*nodes, *(v.node for v in sources)}
     rewriter = Rewriter(region, nodes=[n for n in region.nodes if n not in skipped])
     results = [region.outputs[i] for i in outputs]
     factors = inputs_of(rewriter.new, "factor", [v.type for v in results])
-    copies = inputs_of(rewriter.new, "value", [v.type for v in others])
-    for old, new in zip(others, copies, strict=True):
+    copies = inputs_of(rewriter.new, "value", [v.type for v in fixed_inputs])
+    for old, new in zip(fixed_inputs, copies, strict=True):
         rewriter[old] = new
     for _ in rewriter:
         pass
@@ -87,9 +87,7 @@ def transposed_region(region: Graph, linear: Sequence[int], outputs: Sequence[in
         term = Expression(rewriter.new, factor)
         gradients[value] = gradients[value] + term if value in gradients else term
     values = {v: rewriter[v] for n in region.nodes for v in n.results if v in rewriter}
-    found = transpose(nodes, wrt, gradients, values, rewriter.new)
-    filled = [
-        or_zeros(g, rewriter.new, v.type).value for g, v in zip(found, wrt, strict=True)
-    ]
+    totals = transpose(nodes, wrt, gradients, values, rewriter.new)
+    filled = [or_zeros(g, rewriter.new, v.type).value for g, v in zip(totals, wrt, strict=True)]
     rewriter.new.output(*filled, names=[f"output{i}" for i in range(len(filled))])
     return rewriter.new

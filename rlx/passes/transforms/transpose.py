@@ -8,6 +8,8 @@ registered in the same table::
     def _my_op(op, call):
         (gradient,) = call.gradients
         return [gradient.apply(MyTransposedOp())]
+
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from rlx.ir import RuleTable
 from rlx.ops.expression import Expression
 from rlx.passes.transforms.formulas import or_zeros
 from rlx.support.errors import UnsupportedOpError
+from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +67,7 @@ class TransposeCall:
         """Return (not raise) the error for a node that cannot be transposed."""
         return UnsupportedOpError(
             f"{self.node.op.name} ({self.node.label}) has no reverse-mode derivative: {reason}",
-            hint="use forward mode (jvp, jacfwd), or apply stop_gradient to its operands",
+            hint=RULES.hint,
         )
 
 
@@ -72,7 +75,10 @@ TransposeRule: TypeAlias = "Callable[[Any, TransposeCall], Gradients]"
 
 RULES: RuleTable[TransposeRule] = RuleTable(
     "transpose",
-    hint="use forward mode (jvp, jacfwd), or register a rule in rlx.passes.transforms.transpose",
+    hint=(
+        "use forward mode (jvp, jacfwd), apply stop_gradient to its operands, or register a rule"
+        " for your own op in rlx.passes.transforms.transpose.RULES"
+    ),
 )
 """Rule of each linear op, ``rule(op, call)``: the gradient of each operand, None for zeros."""
 
@@ -80,12 +86,12 @@ RULES: RuleTable[TransposeRule] = RuleTable(
 def dependent_nodes(graph: Graph, values: Sequence[Value]) -> list[Node]:
     """Return the nodes that depend on ``values``, in order."""
     reached = set(values)
-    found = []
+    terms = []
     for node in graph.nodes:
         if any(o in reached for o in node.operands):
-            found.append(node)
+            terms.append(node)
             reached.update(node.results)
-    return found
+    return terms
 
 
 def transpose(
@@ -110,28 +116,38 @@ def transpose(
     Raises:
         UnsupportedOpError: An op has no transpose.
     """
+    _check_rules(nodes)
     totals = dict(gradients)
-    own = set(linear).union(*(node.results for node in nodes))
+    tangents = set(linear).union(*(node.results for node in nodes))
     for node in reversed(nodes):
         results = tuple(totals.get(r) for r in node.results)
         if all(g is None for g in results):
             continue
         graph.set_defaults(node.name, node.origin.through("vjp"))
         operands = tuple(
-            None if o in own else Expression(graph, values[o]) for o in node.operands
+            None if o in tangents else Expression(graph, values[o]) for o in node.operands
         )
         call = TransposeCall(node, graph, operands, results)
-        found = RULES[type(node.op)](node.op, call)
-        for operand, gradient in zip(node.operands, found, strict=True):
-            if gradient is not None and operand in own:
+        terms = RULES[type(node.op)](node.op, call)
+        for operand, gradient in zip(node.operands, terms, strict=True):
+            if gradient is not None and operand in tangents:
                 _add(totals, node, operand, gradient)
     graph.set_defaults()
     return [totals.get(v) for v in linear]
 
 
-def _add(
-    totals: dict[Value, Expression], node: Node, operand: Value, gradient: Expression
-) -> None:
+def _check_rules(nodes: Sequence[Node]) -> None:
+    """Raise UnsupportedOpError, which names every node whose op has no rule."""
+    refused = [n for n in nodes if type(n.op) not in RULES]
+    if refused:
+        reasons = [f"{n.op.name} at {n.label} ({RULES.reason(type(n.op))})" for n in refused]
+        count = counted(len(refused), "op")
+        raise UnsupportedOpError(
+            f"no reverse-mode derivative of {count}: {'; '.join(reasons)}", hint=RULES.hint
+        )
+
+
+def _add(totals: dict[Value, Expression], node: Node, operand: Value, gradient: Expression) -> None:
     """Add a gradient of an operand to the others."""
     if gradient.shape != operand.type.shape or gradient.dtype is not operand.type.dtype:
         raise AssertionError(

@@ -2,6 +2,8 @@
 
 The gradient graph computes the outputs as the given graph does, and from them, backwards, the
 gradients of inputs and parameters. All functions accept and return a graph or a module.
+
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ import numpy as np
 from rlx.ir import Rewriter
 from rlx.ir.module import graph_of, with_graph
 from rlx.ops.expression import Expression
-from rlx.passes.pipelines import HOST
 from rlx.passes.transforms import transpose_rules as _rules  # noqa: F401 - fills the table
 from rlx.passes.transforms.formulas import constant, or_zeros
 from rlx.passes.transforms.jvp import jvp
@@ -24,6 +25,7 @@ from rlx.passes.transforms.linearize import (
     prepared,
     sources_of,
 )
+from rlx.passes.transforms.simplify import simplified
 from rlx.passes.transforms.transpose import dependent_nodes, transpose
 from rlx.support.errors import UsageError
 
@@ -64,9 +66,9 @@ def vjp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
             for name, v in outputs.items()
         }
 
-    made, gradients = _reverse(graph, sources_of(graph, wrt), outputs, factors)
+    pulled, gradients = _reverse(graph, sources_of(graph, wrt), outputs, factors)
     names = list(graph.output_names)
-    return with_graph(model, _finished(made, gradients, graph.outputs, names))
+    return with_graph(model, _finished(pulled, gradients, graph.outputs, names))
 
 
 def grad(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
@@ -103,36 +105,36 @@ def hvp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     graph = graph_of(model)
     names = [v.name for v in sources_of(graph, wrt)]
     gradients = jvp(_gradients(graph, names, keep_value=False), names)
-    kept = {f"{_PREFIX}{_PREFIX}{name}" for name in names}
-    return with_graph(model, selected(gradients, kept))
+    kept_outputs = {f"{_PREFIX}{_PREFIX}{name}" for name in names}
+    return with_graph(model, selected(gradients, kept_outputs))
 
 
 def selected(graph: Graph, names: set[str]) -> Graph:
     """Return a graph with some of its outputs."""
     pairs = [(n, v) for n, v in zip(graph.output_names, graph.outputs, strict=True) if n in names]
-    made = Rewriter(graph).finish([v for _, v in pairs], [n for n, _ in pairs])
-    return HOST.apply(made)
+    pulled = Rewriter(graph).finish([v for _, v in pairs], [n for n, _ in pairs])
+    return simplified(pulled)
 
 
 def _gradients(graph: Graph, wrt: Sequence[str] | str | None, *, keep_value: bool) -> Graph:
     """Return the graph of the gradients of a scalar output, with or without the output."""
     graph = prepared(graph)
     outputs = float_outputs(graph)
-    (name, value), *others = outputs.items()
-    if others or value.type.shape != ():
-        found = ", ".join(f"{n} {v.type}" for n, v in outputs.items())
+    (name, value), *further = outputs.items()
+    if further or value.type.shape != ():
+        listed = ", ".join(f"{n} {v.type}" for n, v in outputs.items())
         raise UsageError(
-            f"expected one floating-point output of shape [] to take the gradient of, got {found}",
+            f"expected one floating-point output of shape [] to take the gradient of, got {listed}",
             hint="sum the output (x.sum()), or use vjp or jacrev",
         )
 
     def one(target: Graph) -> Mapping[str, Expression]:
         return {name: constant(target, np.ones((), value.type.dtype.numpy))}
 
-    made, gradients = _reverse(graph, sources_of(graph, wrt), outputs, one)
+    pulled, gradients = _reverse(graph, sources_of(graph, wrt), outputs, one)
     named = zip(graph.output_names, graph.outputs, strict=True)
-    kept = [(n, v) for n, v in named if keep_value or n != name]
-    return _finished(made, gradients, [v for _, v in kept], [n for n, _ in kept])
+    kept_outputs = [(n, v) for n, v in named if keep_value or n != name]
+    return _finished(pulled, gradients, [v for _, v in kept_outputs], [n for n, _ in kept_outputs])
 
 
 class _Reversed:
@@ -166,8 +168,8 @@ def _reverse(
     forward = Linearized(graph, wrt, list(outputs.values()))
     linear = dependent_nodes(forward.graph, forward.inputs)
     skipped = {*linear, *(v.node for v in forward.inputs)}
-    kept = [n for n in forward.graph.nodes if n not in skipped]
-    rewriter = Rewriter(forward.graph, nodes=kept)
+    kept_outputs = [n for n in forward.graph.nodes if n not in skipped]
+    rewriter = Rewriter(forward.graph, nodes=kept_outputs)
     for _ in rewriter:
         pass
     new = rewriter.new
@@ -177,24 +179,20 @@ def _reverse(
         if tangent is not None:
             before = gradients.get(tangent.value)
             gradients[tangent.value] = seed if before is None else before + seed
-    values = {v: rewriter[v] for n in kept for v in n.results}
-    found = transpose(linear, forward.inputs, gradients, values, new)
-    filled = {
-        v.name: or_zeros(g, new, v.type) for v, g in zip(wrt, found, strict=True)
-    }
+    values = {v: rewriter[v] for n in kept_outputs for v in n.results}
+    listed = transpose(linear, forward.inputs, gradients, values, new)
+    filled = {v.name: or_zeros(g, new, v.type) for v, g in zip(wrt, listed, strict=True)}
     return _Reversed(forward, rewriter), filled
 
 
 def _finished(
-    made: _Reversed,
+    pulled: _Reversed,
     gradients: Mapping[str, Expression],
     outputs: Sequence[Value],
     names: Sequence[str],
 ) -> Graph:
     """Declare outputs and gradients, and return the simplified graph."""
-    new = made.rewriter.new
-    new.output(*(made[v] for v in outputs), names=names)
-    new.output(
-        *(g.value for g in gradients.values()), names=[f"{_PREFIX}{n}" for n in gradients]
-    )
-    return HOST.apply(new)
+    new = pulled.rewriter.new
+    new.output(*(pulled[v] for v in outputs), names=names)
+    new.output(*(g.value for g in gradients.values()), names=[f"{_PREFIX}{n}" for n in gradients])
+    return simplified(new)

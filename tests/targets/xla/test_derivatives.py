@@ -8,8 +8,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from rlx.ir import DType
-from rlx.ops import NN_OPS, REAL_OPS, nn, real
-from rlx.ops.control import CONTROL_OPS, While
+from rlx.ops import REAL_OPS
 from rlx.passes.transforms.jvp import jvp
 from rlx.passes.transforms.linearize import RULES
 from rlx.passes.transforms.vjp import vjp

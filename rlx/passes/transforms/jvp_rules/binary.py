@@ -1,6 +1,6 @@
 """Tangents of functions of two variables, and of the choice between them.
 
-Tests: tests/unit/passes/transforms/test_jvp_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _div(op: Op, call: JvpCall) -> Tangents:
 
 @RULES.rule(real.RealRemainder)
 def _remainder(op: Op, call: JvpCall) -> Tangents:
-    """X - q * y with a constant whole number q = (x - z) / y."""
+    """X - q * y with a constant integer q = (x - z) / y."""
     del op
     (x, y), (z,), (tx, ty) = call.operands, call.results, call.tangents
     return _fit(call, _sum(tx, ty and ty * ((z - x) / y)))

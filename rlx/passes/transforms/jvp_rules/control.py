@@ -3,7 +3,7 @@
 A scan's tangents are a scan of their own, which is linear in them: the first one saves its carries,
 and the second one computes from them again what the derivatives of each iteration need.
 
-Tests: tests/unit/passes/transforms/test_jvp_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 def _floats(types: Sequence[TensorType]) -> list[int]:
-    """Return the places of floating-point types."""
+    """Return the indices of floating-point types."""
     return [i for i, t in enumerate(types) if t.dtype.is_float]
 
 
-def _by_place(call: JvpCall, places: Sequence[int], node: Node, start: int = 0) -> Tangents:
-    """Return the results of a node, from ``start``, as tangents of the results at ``places``."""
-    found: list[Expression | None] = [None] * len(call.node.types)
-    for place, value in zip(places, node.results[start:], strict=True):
-        found[place] = call.operands[0].wrap(value)
-    return found
+def _by_place(call: JvpCall, indices: Sequence[int], node: Node, start: int = 0) -> Tangents:
+    """Return the results of a node, from ``start``, as tangents of the results at ``indices``."""
+    results: list[Expression | None] = [None] * len(call.node.types)
+    for index, value in zip(indices, node.results[start:], strict=True):
+        results[index] = call.operands[0].wrap(value)
+    return results
 
 
 @RULES.rule(If)
@@ -70,23 +70,25 @@ def _while(op: While, call: JvpCall) -> Tangents:
 
 def _reordered(region: Graph, order: Sequence[int]) -> Graph:
     """Return a region with its inputs in another order."""
-    made = Graph(region.name)
+    new_region = Graph(region.name)
     old = region.inputs
-    new = inputs_of(made, "value", [old[i].type for i in order])
-    placed = dict(zip(order, new, strict=True))
-    results = inline(region, made, [placed[i] for i in range(len(old))])
-    made.output(*results, names=[f"output{i}" for i in range(len(results))])
-    return made
+    new = inputs_of(new_region, "value", [old[i].type for i in order])
+    by_index = dict(zip(order, new, strict=True))
+    results = inline(region, new_region, [by_index[i] for i in range(len(old))])
+    new_region.output(*results, names=[f"output{i}" for i in range(len(results))])
+    return new_region
 
 
 def _condition(op: While, order: Sequence[int], values: Sequence[Value]) -> Graph:
     """Return the condition with the inputs of the loop with tangents."""
-    made = Graph(op.condition.name)
-    new = inputs_of(made, "value", [values[i].type for i in order])
-    placed = dict(zip(order, new, strict=True))
+    new_region = Graph(op.condition.name)
+    new = inputs_of(new_region, "value", [values[i].type for i in order])
+    by_index = dict(zip(order, new, strict=True))
     count = len(op.condition.inputs)
-    made.output(*inline(op.condition, made, [placed[i] for i in range(count)]), names=["holds"])
-    return made
+    new_region.output(
+        *inline(op.condition, new_region, [by_index[i] for i in range(count)]), names=["holds"]
+    )
+    return new_region
 
 
 @RULES.rule(Scan)
@@ -99,10 +101,10 @@ def _scan(op: Scan, call: JvpCall) -> Tangents:
     outputs = _floats([v.type for v in op.body.outputs])
     region = tangent_region(op.body, [*carries, *scanned, *captures], outputs)
     first = len(operands)
-    places = iter(range(first, first + len(carries) + len(scanned) + len(captures)))
+    indices = iter(range(first, first + len(carries) + len(scanned) + len(captures)))
     order = [
-        *(next(places) for _ in carries), *(next(places) for _ in scanned),
-        *range(op.carries, ends), *range(op.carries), *places, *range(ends, first),
+        *(next(indices) for _ in carries), *(next(indices) for _ in scanned),
+        *range(op.carries, ends), *range(op.carries), *indices, *range(ends, first),
     ]  # fmt: skip
     loop = Scan(
         body=_reordered(region, order), carries=len(carries),

@@ -1,6 +1,6 @@
 """Tangents of layers whose decomposition would have longer ones, and of ops of other levels.
 
-Tests: tests/unit/passes/transforms/test_jvp_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations

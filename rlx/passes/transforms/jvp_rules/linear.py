@@ -1,6 +1,6 @@
 """Tangents of products of matrices, convolutions and pools.
 
-Tests: tests/unit/passes/transforms/test_jvp_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.ir import DType
 from rlx.ops import real
 from rlx.ops.nn import NnStopGradient
 from rlx.passes.transforms.formulas import constant, window_elements
@@ -18,6 +19,12 @@ from rlx.passes.transforms.linearize import RULES
 if TYPE_CHECKING:
     from rlx.ops.expression import Expression
     from rlx.passes.transforms.linearize import JvpCall, Tangents
+
+MIN_FINITE = {
+    DType.F64: float(np.finfo(np.float64).min), DType.F32: float(np.finfo(np.float32).min),
+    DType.F16: -65504.0, DType.BF16: -3e38, DType.F8E4M3: -448.0, DType.F8E5M2: -57344.0,
+}  # fmt: skip
+"""A finite number of each type, below which there are no others, or none of use."""
 
 
 @RULES.rule(real.RealMatmul, real.RealConv)
@@ -38,18 +45,16 @@ def _max_pool(op: real.RealMaxPool, call: JvpCall) -> Tangents:
     axis = elements.ndim - 1
     first = elements.apply(NnStopGradient()).apply(real.RealArgmax(axis=axis))
     count = elements.type.static_shape[-1]
-    places = constant(call.graph, np.arange(count, dtype=np.int32))
-    chosen = first.expand_dims(-1).equal(places)
-    return [window_elements(t, op.window).where(chosen, 0.0).sum(axis)]
+    numbers = constant(call.graph, np.arange(count, dtype=np.int32))
+    is_first = first.expand_dims(-1).equal(numbers)
+    return [window_elements(t, op.window).where(is_first, 0.0).sum(axis)]
 
 
-def _padded(
-    x: Expression, window: real.SpatialWindow
-) -> tuple[Expression, real.SpatialWindow]:
+def _padded(x: Expression, window: real.SpatialWindow) -> tuple[Expression, real.SpatialWindow]:
     """Return an image with padding below every element, and the window without padding."""
     if not window.is_padded:
         return x, window
     before, after = ((0, *(side[i] for side in window.padding), 0) for i in (0, 1))
-    lowest = float(np.finfo(np.float32 if x.dtype.bits == 32 else x.dtype.numpy).min)
+    lowest = MIN_FINITE[x.dtype]
     padded = x.apply(real.RealPad(before=before, after=after, value=lowest))
     return padded, replace(window, padding=())

@@ -1,6 +1,6 @@
 """Tangents of products, extremes and running products.
 
-Tests: tests/unit/passes/transforms/test_jvp_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations

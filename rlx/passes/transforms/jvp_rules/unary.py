@@ -1,6 +1,6 @@
 """Tangents of functions of one variable: the tangent times the derivative.
 
-Tests: tests/unit/passes/transforms/test_jvp_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations

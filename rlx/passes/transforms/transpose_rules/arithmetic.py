@@ -1,6 +1,6 @@
 """Transposes of linear arithmetic.
 
-Tests: tests/unit/passes/transforms/test_transpose_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Transposes of reading and writing by index.
 
-Tests: tests/unit/passes/transforms/test_transpose_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ def _take_along(op: real.RealTakeAlong, call: TransposeCall) -> Gradients:
     assert indices is not None
     if not (x.is_static and indices.type.is_static):
         raise call.refuse(f"the size of {x} must be known")
-    places = _flat_places(indices, x.static_shape, op.axis % x.rank)
+    flat_indices = _flat_places(indices, x.static_shape, op.axis % x.rank)
     empty = zeros(call.graph, x.with_shape((math.prod(x.static_shape),)))
     scatter = real.RealScatter(axis=0, merge=Scatter.ADD)
-    total = empty.apply(scatter, places, call.gradient.reshape(-1))
+    total = empty.apply(scatter, flat_indices, call.gradient.reshape(-1))
     return [total.reshape(*x.shape), None]
 
 
 def _flat_places(indices: Expression, shape: tuple[int, ...], axis: int) -> Expression:
-    """Return the places of elements in a flattened tensor, by their indices along an axis."""
+    """Return the flat_indices of elements in a flattened tensor, by their indices along an axis."""
     wide = indices.cast(DType.I64)
     size = shape[axis]
     if indices.dtype.value.startswith("i"):
         wide = (wide + size).where(wide < 0, wide)
     strides = [math.prod(shape[a + 1 :]) for a in range(len(shape))]
     grid = np.indices(indices.type.static_shape)
-    others = sum(g * s for a, (g, s) in enumerate(zip(grid, strides, strict=True)) if a != axis)
-    offsets = np.broadcast_to(np.asarray(others, np.int64), indices.type.static_shape)
+    other_axes = sum(g * s for a, (g, s) in enumerate(zip(grid, strides, strict=True)) if a != axis)
+    offsets = np.broadcast_to(np.asarray(other_axes, np.int64), indices.type.static_shape)
     return (wide * strides[axis] + constant(indices.graph, offsets)).reshape(-1)
 
 

@@ -1,6 +1,6 @@
 """Transposes of ops that move elements.
 
-Tests: tests/unit/passes/transforms/test_transpose_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.ir import Dim
 from rlx.ops import real
 from rlx.passes.transforms.formulas import sum_to
 from rlx.passes.transforms.transpose import RULES
 
 if TYPE_CHECKING:
     from rlx.ir import Op
+    from rlx.ops.expression import Expression
     from rlx.passes.transforms.transpose import Gradients, TransposeCall
 
 
@@ -46,10 +48,10 @@ def _reverse(op: Op, call: TransposeCall) -> Gradients:
 def _slice(op: real.RealSlice, call: TransposeCall) -> Gradients:
     """Zeros around the gradient, and between its elements."""
     (x,), part = call.types, call.gradient
-    if not (x.is_static and part.type.is_static):
+    if not (x.is_static and part.type.is_static) or any(isinstance(n, Dim) for n in op.start):
         raise call.refuse(f"the size of {x} must be known")
     interior = tuple(step - 1 for step in op.step)
-    before = tuple(int(n) for n in op.start)
+    before = tuple(n for n in op.start if isinstance(n, int))
     rows = zip(x.static_shape, before, part.type.static_shape, op.step, strict=True)
     after = tuple(n - b - max((m - 1) * s + 1, 0) if m else n - b for n, b, m, s in rows)
     if 0 in part.type.static_shape:
@@ -73,10 +75,11 @@ def _concat(op: real.RealConcat, call: TransposeCall) -> Gradients:
     """A part for each operand."""
     rank = call.gradient.ndim
     axis = op.axis % rank
-    found, start = [], 0
+    parts: list[Expression | None] = []
+    start: int | Dim = 0
     for type_ in call.types:
         stop = start + type_.shape[axis]
-        place = (*[slice(None)] * axis, slice(start, stop))
-        found.append(call.gradient[place])
+        index = (*[slice(None)] * axis, slice(start, stop))
+        parts.append(call.gradient[index])
         start = stop
-    return found
+    return parts

@@ -1,6 +1,6 @@
 """Transposes of convolutions and average pools.
 
-Tests: tests/unit/passes/transforms/test_transpose_rules.py
+Tests: tests/unit/passes/transforms/test_derivatives.py
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ def _by_image(
     margins = [(e - 1 - low, n + low - m) for n, m, (low, _), e in rows]
     padding = tuple((max(a, 0), max(b, 0)) for a, b in margins)
     whole = SpatialWindow(window.kernel, (), window.dilation, padding)
-    kernels = _swap_channels(w, op.groups).apply(
-        real.RealReverse(axes=tuple(range(1, rank + 1)))
-    )
+    kernels = _swap_channels(w, op.groups).apply(real.RealReverse(axes=tuple(range(1, rank + 1))))
     image = spread.apply(real.RealConv(window=whole, groups=op.groups), kernels)
     if all(min(m) >= 0 for m in margins):
         return image
-    cuts = [slice(max(-a, 0), max(-a, 0) + n) for (a, _), n in zip(margins, shape[1:-1], strict=True)]
+    cuts = [
+        slice(max(-a, 0), max(-a, 0) + n) for (a, _), n in zip(margins, shape[1:-1], strict=True)
+    ]
     return image[(slice(None), *cuts)]
 
 
 def _spread(gradient: Expression, window: SpatialWindow) -> Expression:
-    """Return a gradient with zeros between its elements, one element for each place of strides."""
+    """Return a gradient with zeros between its elements, one element for each index of strides."""
     if set(window.stride) <= {1}:
         return gradient
     none = (0,) * gradient.ndim
@@ -100,8 +100,8 @@ def _by_weights(
     image = image.reshape(channels // groups, *size, groups * batch)
     kernels = gradient.transpose(rank + 1, *spatial, 0)
     product = image.apply(real.RealConv(window=turned, groups=groups), kernels)
-    place = (slice(None), *(slice(k) for k in window.kernel))
-    return product[place].transpose(rank + 1, *spatial, 0).reshape(*shape)
+    index = (slice(None), *(slice(k) for k in window.kernel))
+    return product[index].transpose(rank + 1, *spatial, 0).reshape(*shape)
 
 
 @RULES.rule(real.RealAveragePool)
