@@ -54,19 +54,19 @@ def jacrev(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     whole = vjp(graph, [v.name for v in sources])
     used = {v.name for v in (*graph.inputs, *graph.params)}
     factors = {name: free_name(name, used) for name in outputs}
-    made = _Joined(graph)
+    result = _Joined(graph)
     for name, output in outputs.items():
         zeros = {factors[n]: np.zeros(v.type.static_shape, v.type.dtype.numpy)
                  for n, v in outputs.items() if n != name}  # fmt: skip
-        one = bound(selected(whole, {f"d_{v.name}" for v in sources}), zeros)
-        rows = vmap(one, _size(name, output.type), factors[name])
-        values = made.add(bound(rows, {factors[name]: _basis(output.type)}))
+        derivative = bound(selected(whole, {f"d_{v.name}" for v in sources}), zeros)
+        rows = vmap(derivative, _size(name, output.type), factors[name])
+        values = result.add(bound(rows, {factors[name]: _basis(output.type)}))
         for source, value in zip(sources, values, strict=True):
             shape = (*output.type.shape, *source.type.shape)
             full = value if value.ndim > source.type.rank else value.expand_dims(0)
             full = full.broadcast_to(output.type.size, *source.type.shape)
-            made.output(f"d_{name}_d_{source.name}", full.reshape(*shape))
-    return with_graph(model, made.finish())
+            result.output(f"d_{name}_d_{source.name}", full.reshape(*shape))
+    return with_graph(model, result.finish())
 
 
 def hessian(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
@@ -88,20 +88,20 @@ def hessian(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
 def _forward(graph: Graph, wrt: Sequence[str] | str | None) -> Graph:
     """Return the graph of Jacobians by forward mode."""
     sources, outputs = sources_of(graph, wrt), float_outputs(graph)
-    made = _Joined(graph)
-    found: dict[tuple[str, str], Expression] = {}
+    result = _Joined(graph)
+    jacobians: dict[tuple[str, str], Expression] = {}
     for source in sources:
         used = {v.name for v in (*graph.inputs, *graph.params)}
         tangent = free_name(source.name, used)
-        one = selected(jvp(graph, source.name), {f"d_{name}" for name in outputs})
-        columns = vmap(one, _size(source.name, source.type), tangent)
-        values = made.add(bound(columns, {tangent: _basis(source.type)}))
+        derivative = selected(jvp(graph, source.name), {f"d_{name}" for name in outputs})
+        columns = vmap(derivative, _size(source.name, source.type), tangent)
+        values = result.add(bound(columns, {tangent: _basis(source.type)}))
         for (name, output), value in zip(outputs.items(), values, strict=True):
-            found[name, source.name] = _turned(value, output.type, source.type)
+            jacobians[name, source.name] = _turned(value, output.type, source.type)
     for name in outputs:
         for source in sources:
-            made.output(f"d_{name}_d_{source.name}", found[name, source.name])
-    return made.finish()
+            result.output(f"d_{name}_d_{source.name}", jacobians[name, source.name])
+    return result.finish()
 
 
 def _turned(value: Expression, output: TensorType, source: TensorType) -> Expression:
@@ -155,8 +155,8 @@ class _Joined:
             if isinstance(node.op, Source) and node.name in self._sources:
                 values[node.result] = self._sources[node.name]
                 continue
-            made = copy_node(self._graph, node, tuple(values[o] for o in node.operands))
-            values.update(zip(node.results, made.results, strict=True))
+            node_copy = copy_node(self._graph, node, tuple(values[o] for o in node.operands))
+            values.update(zip(node.results, node_copy.results, strict=True))
         return [Expression(self._graph, values[v]) for v in graph.outputs]
 
     def output(self, name: str, value: Expression) -> None:

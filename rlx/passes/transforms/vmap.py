@@ -5,6 +5,7 @@ The rules are those of ``with_batch`` (``rlx.passes.transforms.batch``).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rlx.ir import Along, Input, Rewriter
@@ -12,7 +13,7 @@ from rlx.ir.dims import is_negative
 from rlx.ir.module import graph_of, with_graph
 from rlx.ops import real
 from rlx.ops.expression import Expression
-from rlx.ops.q import QMatmul
+from rlx.ops.q import QDense, QLstmCell, QLstmOutput, QMatmul, QSvdf, QSvdfState
 from rlx.passes.decompose import Decompose
 from rlx.passes.transforms.batch import RULES, BatchingCall, rule_of
 from rlx.passes.transforms.simplify import simplified
@@ -86,24 +87,27 @@ def _apply(node: Node, call: BatchingCall, operands: list[Expression]) -> Sequen
     op: Any = node.op
     if isinstance(op, real.RealConv) and call.batched[1]:
         return [_conv(op, call, operands)]
-    if op.traits.along is Along.IMAGE:
-        return _on_images(node, call, operands)
+    if op.traits.along is Along.IMAGE or type(op) in _ROWS:
+        return _on_rows(node, call, operands)
     new = rule_of(type(op))(op, call)
     if op.traits.elementwise or isinstance(op, real.RealMatmul | QMatmul):
-        operands = _aligned(operands, call)
+        operands = _aligned(operands, call, max(t.rank for t in call.types))
+    elif isinstance(op, real.RealBroadcastTo):
+        operands = _aligned(operands, call, len(op.shape))
     else:
         shared = _SHARED.get(type(op), ())
         operands = [x if i in shared else _filled(x, call, i) for i, x in enumerate(operands)]
     return operands[0].apply_all(new, *operands[1:])
 
 
-_SHARED: dict[type[Op], tuple[int, ...]] = {real.RealGather: (0, 1), real.RealScatter: (1,)}
+_SHARED: dict[type[Op], tuple[int, ...]] = {
+    real.RealGather: (0, 1), real.RealScatter: (1,), QDense: (1, 2),
+}  # fmt: skip
 """Operands that are not repeated for each value."""
 
 
-def _aligned(operands: list[Expression], call: BatchingCall) -> list[Expression]:
-    """Return operands whose dimensions after the batch have the places of broadcasting."""
-    rank = max(t.rank for t in call.types)
+def _aligned(operands: list[Expression], call: BatchingCall, rank: int) -> list[Expression]:
+    """Return operands whose dimensions after the batch broadcast to ``rank`` dimensions."""
     return [
         x.reshape(call.size, *[1] * (rank - t.rank), *t.shape) if holds else x
         for x, t, holds in zip(operands, call.types, call.batched, strict=True)
@@ -115,13 +119,22 @@ def _filled(x: Expression, call: BatchingCall, index: int) -> Expression:
     return x if call.batched[index] else x.broadcast_to(call.size, *x.shape)
 
 
-def _on_images(node: Node, call: BatchingCall, operands: list[Expression]) -> Sequence[Expression]:
-    """Apply an op on images to those of all values at once."""
-    x, *others = operands
-    if any(call.batched[1:]):
-        rule_of(type(node.op))(node.op, call)
-    images = _merged(x, call.types[0])
-    results = images.apply_all(node.op, *others)
+_ROWS: dict[type[Op], int] = {
+    QLstmCell: 3, QLstmOutput: 3, QSvdf: 1, QSvdfState: 2,
+}  # fmt: skip
+"""Ops on rows of fixed rank, with the number of operands that have a row for each input."""
+
+
+def _on_rows(node: Node, call: BatchingCall, operands: list[Expression]) -> Sequence[Expression]:
+    """Apply an op on images, or rows, to those of all values at once."""
+    count = _ROWS.get(type(node.op), 1)
+    with_rows = tuple(i < count or b for i, b in enumerate(call.batched))
+    rule_of(type(node.op))(node.op, replace(call, batched=with_rows))
+    rows = [
+        _merged(_filled(x, call, i), call.types[i]) if i < count else x
+        for i, x in enumerate(operands)
+    ]
+    results = rows[0].apply_all(node.op, *rows[1:])
     return [r.reshape(call.size, *old.shape) for r, old in zip(results, node.types, strict=True)]
 
 
