@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ir import DType, Input, Rewriter
+import rlx
+from rlx.ir import DType, Input, Rewriter, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.graph import Source
 from rlx.ir.regions import map_regions
@@ -90,3 +91,17 @@ def factors(graph: Graph, seed: int) -> dict[str, Array]:
 def named(graph: Graph, inputs: dict[str, Array]) -> dict[str, Array]:
     """Return the outputs of a graph by name."""
     return dict(zip(graph.output_names, evaluate(graph, inputs), strict=True))
+
+
+def attention_block() -> Graph:
+    """Return a transformer block with its weights as inputs, and the sum as output."""
+
+    def block(x, q, k, v, o, gamma, beta, up, down):
+        h = x.layer_norm(gamma, beta)
+        scores = ((h @ q) @ (h @ k).mT * 0.35).softmax()
+        x = x + scores @ (h @ v) @ o
+        return (x + (x @ up).gelu() @ down).sum()
+
+    square = [f32(8, 8)] * 4
+    types = f32(2, 5, 8), *square, f32(8), f32(8), f32(8, 16), f32(16, 8)
+    return rlx.trace("block", block, *types).graph

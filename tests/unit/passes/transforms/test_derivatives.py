@@ -26,6 +26,7 @@ from rlx.passes.transforms.vjp import grad, hvp, value_and_grad, vjp
 from rlx.support.errors import UnsupportedOpError, UsageError
 from strategies import STRATEGIES, float_graphs
 from support.derivatives import (
+    attention_block,
     directions,
     factors,
     float_inputs,
@@ -180,18 +181,6 @@ def test_gradients_of_networks_are_small():
     names = [v.name for v in graph.inputs]
     gradients = simplified(decompose(value_and_grad(graph, names)))
     assert gradients.count <= 3 * simplified(decompose(graph)).count
-
-
-def attention_block() -> Graph:
-    def block(x, q, k, v, o, gamma, beta, up, down):
-        h = x.layer_norm(gamma, beta)
-        scores = ((h @ q) @ (h @ k).mT * 0.35).softmax()
-        x = x + scores @ (h @ v) @ o
-        return (x + (x @ up).gelu() @ down).sum()
-
-    square = [f32(8, 8)] * 4
-    types = f32(2, 5, 8), *square, f32(8), f32(8), f32(8, 16), f32(16, 8)
-    return rlx.trace("block", block, *types).graph
 
 
 def test_outputs_keep_their_names_and_come_first():

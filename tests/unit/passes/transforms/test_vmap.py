@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 from hypothesis import strategies as st
 
 import rlx
@@ -61,9 +61,10 @@ def test_vmap_is_a_loop(op, data):
     names = [n for n in case.inputs if data.draw(st.booleans())] or list(case.inputs)[:1]
     try:
         check(case.graph, case.inputs, names, len(names))
-    except ShapeError as error:
-        assert "cannot take a batch" in error.message
-        assume(False)
+    except ShapeError as error:  # weights or indices that differ are refused
+        if "cannot take a batch" not in error.message:
+            raise
+        reject()
 
 
 def test_inputs_and_outputs_that_are_not_named_stay():
