@@ -39,6 +39,11 @@ def jacfwd(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     Raises:
         UsageError: A name is unknown, its value not floating-point or of open size.
         UnsupportedOpError: Ops have no derivative.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: {"y": x * x}, rlx.f32(3)).graph
+        >>> rlx.jacfwd(graph).outputs[0].type.shape
+        (3, 3)
     """
     graph = prepared(graph_of(model))
     return with_graph(model, _forward(graph, wrt))
@@ -48,6 +53,11 @@ def jacrev(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     """Return a graph of Jacobians as :func:`jacfwd`, by reverse mode.
 
     It takes one gradient for each element of an output: of advantage for few outputs.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: {"y": x * x}, rlx.f32(3)).graph
+        >>> rlx.jacrev(graph).outputs[0].type.shape
+        (3, 3)
     """
     graph = prepared(graph_of(model))
     sources, outputs = sources_of(graph, wrt), float_outputs(graph)
@@ -77,6 +87,11 @@ def hessian(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     Args:
         model: The graph; one output holds a single floating-point number.
         wrt: Names of inputs and parameters; None for every floating-point input.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: (x * x).sum(), rlx.f32(3)).graph
+        >>> rlx.hessian(graph).output_names
+        ('d_x_d_x',)
     """
     graph = graph_of(model)
     names = [v.name for v in sources_of(graph, wrt)]

@@ -33,6 +33,11 @@ def jvp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     Raises:
         UsageError: A name is unknown or its value not floating-point.
         UnsupportedOpError: Ops have no derivative.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: {"y": (x * x).sum()}, rlx.f32(3)).graph
+        >>> rlx.jvp(graph).output_names
+        ('y', 'd_y')
     """
     graph = prepared(graph_of(model))
     sources, outputs = sources_of(graph, wrt), float_outputs(graph)

@@ -55,6 +55,11 @@ def vjp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     Raises:
         UsageError: A name is unknown or its value not floating-point.
         UnsupportedOpError: Ops have no derivative.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: {"y": x * x}, rlx.f32(3)).graph
+        >>> rlx.vjp(graph).output_names
+        ('y', 'd_x')
     """
     graph = prepared(graph_of(model))
     outputs = float_outputs(graph)
@@ -83,12 +88,23 @@ def grad(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     Raises:
         UsageError: The output is not a scalar, or a name is unknown or not floating-point.
         UnsupportedOpError: Ops have no derivative.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: (x * x).sum(), rlx.f32(3)).graph
+        >>> rlx.grad(graph).output_names
+        ('d_x',)
     """
     return with_graph(model, _gradients(graph_of(model), wrt, keep_value=False))
 
 
 def value_and_grad(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
-    """Return a graph of a scalar output, and after all outputs its gradients, as :func:`grad`."""
+    """Return a graph of a scalar output, and after all outputs its gradients, as :func:`grad`.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: {"y": (x * x).sum()}, rlx.f32(3)).graph
+        >>> rlx.value_and_grad(graph).output_names
+        ('y', 'd_x')
+    """
     return with_graph(model, _gradients(graph_of(model), wrt, keep_value=True))
 
 
@@ -101,6 +117,11 @@ def hvp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     Args:
         model: The graph; one output holds a single floating-point number.
         wrt: Names of inputs and parameters; None for every floating-point input.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: (x * x).sum(), rlx.f32(3)).graph
+        >>> [value.name for value in rlx.hvp(graph).inputs]
+        ['x', 'd_x']
     """
     graph = graph_of(model)
     names = [v.name for v in sources_of(graph, wrt)]

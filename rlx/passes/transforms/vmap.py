@@ -42,6 +42,11 @@ def vmap(model: Given, size: int | Dim, inputs: Sequence[str] | str | None = Non
         UsageError: There is no input of a name.
         ShapeError: An op mixes the values, or reads them at indices that differ.
         UnsupportedOpError: An op has no rule; the message says why.
+
+    Example:
+        >>> graph = rlx.trace("net", lambda x: (x * x).sum(), rlx.f32(3)).graph
+        >>> rlx.vmap(graph, 4).outputs[0].type.shape
+        (4,)
     """
     if is_negative(size - 1):
         raise ValueError(f"a batch must hold at least one input, got {size}")
