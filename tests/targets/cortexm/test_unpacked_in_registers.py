@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from targets.cortexm.forced import chosen_by
 from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, write
 from targets.cortexm.kernel_graphs import RELU
+from targets.cortexm.network_layers import dense_layers_of_networks, layers_of_networks
 from targets.cortexm.test_narrow import counts_of
 
 from rlx.ir import DType
@@ -128,8 +129,8 @@ def test_weights_of_bytes_have_no_packed_kernels():
 def test_the_estimate_is_near_the_count(dtype, start, tmp_path):
     chooser = chooser_of(BITS[dtype], (start,))
     builder = GraphBuilder("layers", weights=dtype)
-    forced.layers_of_networks(builder)
-    forced.dense_layers_of_networks(builder)
+    layers_of_networks(builder)
+    dense_layers_of_networks(builder)
     layers = list(counts_of(builder.graph, "cortex-m4", chooser, tmp_path))
     counted = [(way, count) for way, count in layers if way.name.startswith(start)]
     assert len(counted) > 1
