@@ -1,5 +1,7 @@
 """Every integer op, and small networks, as hardware under Amaranth's simulator."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,7 +27,7 @@ from rlx.ops.q import (
 )
 from rlx.support.errors import EmitError, UnsupportedOpError
 from rlx_fpga.architectures.dataflow.lower.rules import RULES
-from rlx_fpga.architectures.dataflow.pipeline import Pipeline
+from rlx_fpga.architectures.dataflow.pipeline import Pipeline, Queue, _with_depth
 from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.explore.folding import Folding
 from rlx_fpga.explore.solver import Amount
@@ -307,6 +309,16 @@ def test_a_mean_does_not_stop_the_layer_in_front(strides, zero_point, outputs, b
     (output,) = program.outputs
     found = run.interval(output.type.size // pipeline.lanes(output))
     assert found == pipeline.interval == pipeline.layers[0].cycles
+
+
+@pytest.mark.parametrize(
+    ("lanes", "reader_lanes", "part", "depth"),
+    [(4, 4, 2, 0), (4, 4, 3, 3), (8, 4, 4, 0), (8, 4, 5, 3), (2, 4, 1, 0), (1, 4, 1, 2), (2, 4, 3, 3)],
+)
+def test_a_queue_is_left_out_where_the_register_holds_as_much(lanes, reader_lanes, part, depth):
+    # A register holds two beats before a converter; queues are on its wider side.
+    queue = Queue("q", 0, lanes, reader_lanes, 16, 8)
+    assert _with_depth(queue, Fraction(part, 4)).depth == depth
 
 
 @pytest.mark.sim

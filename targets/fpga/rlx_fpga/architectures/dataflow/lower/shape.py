@@ -61,7 +61,11 @@ class ConcatPlan(Plan):
         return [Fold(lanes, 1, total // lanes) for lanes in divisors(math.gcd(*self.runs))]
 
     def build(self, fold: Fold) -> LayerHardware:
-        """Return the cell; operands are read in turn, so each can be ahead or behind."""
+        """Return the cell; operands are read in turn, so each can be ahead or behind.
+
+        Operands after leading ones, which wait for them, are queued meanwhile: a run where a state
+        leads, which may come late; else as much as comes while constants are sent.
+        """
         leading = next((n for n, o in enumerate(self.node.operands) if needs_input(o)), 0)
         cell = Concat(fold.pe, [run // fold.pe for run in self.runs], leading=leading)
         total, sent = sum(self.runs) * self.rounds, 0
@@ -78,7 +82,10 @@ class ConcatPlan(Plan):
             fronts[f"i{operand_index}"] = {f"constant{operand_index}": constant}
         hold = pipeline_hold([cell], fold.cycles)
         chain = Chain({"concat": cell}, fronts)
-        return LayerHardware(chain, fold, fold.cycles, hold, skew=tuple(skew))
+        late = any(operand.constant is None for operand in self.node.operands[:leading])
+        waiting = Fraction(1, self.rounds) if late else Fraction(sum(self.runs[:leading]), total)
+        jitter = (waiting, Fraction(0))
+        return LayerHardware(chain, fold, fold.cycles, hold, skew=tuple(skew), jitter=jitter)
 
 
 @RULES.rule(QPad)
