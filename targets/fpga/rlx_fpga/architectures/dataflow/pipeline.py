@@ -388,11 +388,21 @@ class Pipeline(Component):
             return Fraction(0)
         before = self.layers[source]
         slowest = max(one.cycles for one in self.layers)
+        waiting = Fraction(layer.pause if self._busiest[source] >= BUSY * slowest else 0, slowest)
         if max(before.cycles, layer.cycles) < BUSY * slowest:
-            return Fraction(0)
+            return waiting
         bursts = (before.burst or before.cycles) <= layer.cycles
         arriving = before.jitter[1] if bursts else Fraction(0)
-        return arriving + layer.jitter[0]
+        return arriving + layer.jitter[0] + waiting
+
+    @cached_property
+    def _busiest(self) -> list[int]:
+        """For each stage, the cycles of the slowest stage from the inputs up to it."""
+        indices, found = self._places(), list[int]()
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            before = (found[indices[one]] for one in stage.sources if indices[one] >= 0)
+            found.append(max(layer.cycles, *before, 0))
+        return found
 
 
 def _with_depth(queue: Queue, part: Fraction) -> Queue:

@@ -21,6 +21,7 @@ from rlx.ops.q import (
     QDense,
     QMean,
     QMul,
+    QPad,
     QReshape,
     QTranspose,
     Window,
@@ -313,12 +314,38 @@ def test_a_mean_does_not_stop_the_layer_in_front(strides, zero_point, outputs, b
 
 @pytest.mark.parametrize(
     ("lanes", "reader_lanes", "part", "depth"),
-    [(4, 4, 2, 0), (4, 4, 3, 3), (8, 4, 4, 0), (8, 4, 5, 3), (2, 4, 1, 0), (1, 4, 1, 2), (2, 4, 3, 3)],
+    [
+        (4, 4, 2, 0),
+        (4, 4, 3, 3),
+        (8, 4, 4, 0),
+        (8, 4, 5, 3),
+        (2, 4, 1, 0),
+        (1, 4, 1, 2),
+        (2, 4, 3, 3),
+    ],
 )
 def test_a_queue_is_left_out_where_the_register_holds_as_much(lanes, reader_lanes, part, depth):
     # A register holds two beats before a converter; queues are on its wider side.
     queue = Queue("q", 0, lanes, reader_lanes, 16, 8)
     assert _with_depth(queue, Fraction(part, 4)).depth == depth
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("between", [False, True], ids=["next to it", "behind another layer"])
+def test_padding_does_not_stop_the_layer_in_front(between):
+    graph = Graph("padded")
+    x = graph.input("x", i8(1, 6, 6, 1))
+    x = conv(graph, x, 4, 3, padding=SAME)
+    x = graph.apply(QClamp(low=0), x) if between else x
+    graph.output(graph.apply(QPad(before=(0, 0, 2, 0), after=(0, 2, 1, 0), value=7), x))
+    program = staged_graph(graph)
+    folds = {name: min(all_, key=lambda fold: (fold.cycles < 300, fold.cycles))
+             for name, all_ in program.choices().items()}  # fmt: skip
+    pipeline = Pipeline(program, folds)
+    assert pipeline.layers[-1].cycles < pipeline.layers[0].cycles == pipeline.interval
+    run = simulate(pipeline, x_of(graph), 6)
+    (output,) = program.outputs
+    assert run.interval(output.type.size // pipeline.lanes(output)) == pipeline.interval
 
 
 @pytest.mark.sim
