@@ -90,16 +90,28 @@ DEFAULT_CORE: Final = CORES["cortex-m4"]
 """The core whose instructions the costs were fitted to."""
 
 
-def check_cpu(name: str) -> None:
-    """Refuse a name that is not of a core in :data:`CORES` or :data:`ALIASES`.
+_SPELLING: Final = re.compile(
+    r"(?:arm[ -]?)?(?:cortex)?-?m(\d+)(?P<plus>\+(?![a-z])|-?plus)?(?P<p>p?)f?((?:\+nofp|\+nodsp)*)"
+)
+"""Spellings of a core's name that people use: ``m4``, ``Cortex-M4F``, ``cortex_m0+``."""
+
+
+def core_name(name: str) -> str:
+    """Return the name in :data:`CORES` or :data:`ALIASES` that a spelling means.
+
+    Upper case, ``_``, a missing ``cortex-``, an ``f`` for the floating-point unit and ``+`` for
+    ``plus`` do not matter.
 
     Raises:
-        UsageError: It is not. Of a processor that is not a Cortex-M the advice is how to run there.
+        UsageError: None. Of a processor that is not a Cortex-M the advice is how to run there.
     """
     known = (*CORES, *ALIASES)
-    if name in known:
-        return
     word = name.lower().replace("_", "-")
+    if match := _SPELLING.fullmatch(word):
+        suffix = "plus" if match["plus"] else match["p"]
+        word = f"cortex-m{match[1]}{suffix}{match[4]}"
+    if word in known:
+        return word
     if not _OTHER_PROCESSORS.match(word):
         raise UsageError(
             f"no CPU is called {name!r}",

@@ -15,7 +15,7 @@ from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import check_clock, parse_bytes, parse_clock
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
 from rlx_c.reserved import check_header_prefix, prefix_of
-from rlx_cortexm.core import ALIASES, CORES, CPU_MEANINGS, DEFAULT_CORE, CortexCore, check_cpu
+from rlx_cortexm.core import ALIASES, CORES, CPU_MEANINGS, DEFAULT_CORE, CortexCore, core_name
 from rlx_cortexm.labels import parse_labels
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 from rlx_cortexm.parts import CortexPart, boards, check_part_clock, parts
@@ -61,7 +61,7 @@ class CortexMOptions:
     cpu: str = field(
         default="",
         metadata={
-            "help": "Target core, as GCC calls it, for which kernels are chosen: "
+            "help": "Target core, as GCC calls it (m4 is cortex-m4), for which kernels are chosen: "
             f"{', '.join(CPU_NAMES)}."
             f"  [default: that of --part, else {DEFAULT_CORE.name}]",
             "metavar": "NAME",
@@ -154,8 +154,9 @@ class CortexMOptions:
 
     def __post_init__(self) -> None:
         check_clock(self.clock)
+        if self.cpu:
+            object.__setattr__(self, "cpu", core_name(self.cpu))
         self._resolve_part()
-        check_cpu(self.cpu)
         _check_word("optimize", self.optimize, tuple(OBJECTIVES))
         _check_word("weights at", self.weights_at, ADDRESS_TIMES)
         _check_io(self.io)

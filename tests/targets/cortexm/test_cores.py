@@ -10,7 +10,7 @@ from rlx.driver.reference import given_inputs
 from rlx.support.process import run
 from rlx.targets import target
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_cortexm.core import ALIASES
+from rlx_cortexm.core import ALIASES, core_name
 from rlx_cortexm.options import CPUS
 from rlx_sim.firmware.firmware import ALIASES as EMULATED_ALIASES
 from rlx_sim.firmware.firmware import CPUS as EMULATED
@@ -28,6 +28,26 @@ def test_every_core_is_emulated():
     assert set(CPUS) == set(EMULATED)
     assert set(ALIASES) == set(EMULATED_ALIASES)
     assert set(ALIASES.values()) <= set(CPUS)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("m4", "cortex-m4"),
+        ("Cortex-M4F", "cortex-m4"),
+        ("cortexm7", "cortex-m7"),
+        ("arm cortex_m33", "cortex-m33"),
+        ("m0+", "cortex-m0plus"),
+        ("M35P+nodsp", "cortex-m35p+nodsp"),
+    ],
+)
+def test_common_spellings_of_a_core_are_accepted(spelling, name):
+    assert CortexMOptions(cpu=spelling).cpu == name
+
+
+@pytest.mark.parametrize("name", [*CPUS, *ALIASES])
+def test_names_of_cores_stay_as_they_are(name):
+    assert core_name(name) == name
 
 
 def emit_digits(folder, cpu):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -34,7 +35,7 @@ def program(graph, name=None):
 
 def test_equal_layers_share_a_function():
     text = program(dense_stack(layers=3)).source.text
-    assert text.count("static void dense_") == 1
+    assert text.count("noinline)) void dense_") == 1
     assert text.count("dense_0(p[") == 3
 
 
@@ -45,6 +46,12 @@ def test_identity_says_which_text_it_is():
     assert len({program(dense_stack(), i.name).source.identity for i in available()}) == len(
         available()
     )
+
+
+def test_the_functions_of_steps_are_not_inlined():
+    source = program(dense_stack()).source
+    defined = re.findall(r"^static __attribute__\(\(noinline\)\) \w+ (\w+)\(", source.text, re.M)
+    assert defined == [name for _, name in source.functions]
 
 
 def test_text_is_reproducible():
