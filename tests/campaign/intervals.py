@@ -39,6 +39,9 @@ _CYCLES: Final = 8_000
 """Cycles of a run without pauses, within these numbers of frames."""
 
 _TOLERANCE: Final = 0.01
+_LOOP: Final = "the loop through"
+"""Beginning of what a report names slowest where a state is: predicted to within a cycle."""
+
 _MAX_INTERVAL: Final = 2_500
 """Cycles; slower designs take too long to simulate."""
 
@@ -200,21 +203,10 @@ def _interval(number: int) -> Outcome:
             run = run_testbench(folder, simulator="icarus", frames=frames)
     except (DoesNotFitError, EmitError, UnsupportedOpError) as error:
         return refused(error)
-    print(
-        "  ",
-        options,
-        "predicted",
-        predicted,
-        "measured",
-        run.interval,
-        "latency",
-        report["latency"],
-        run.latency,
-        [type(n.op).__name__ for n in network.graph.op_nodes],
-    )
     if not run.passed:
         return Outcome("differs", f"{run.verdict}: {options}")
-    if abs(run.interval - predicted) > _TOLERANCE * predicted:
+    loop = report["slowest"].startswith(_LOOP)
+    if abs(run.interval - predicted) > _TOLERANCE * predicted + loop:
         return Outcome("differs", f"predicted {predicted}, measured {run.interval}: {options}")
     return Outcome("equal", "", {"frames": run.frames})
 

@@ -22,9 +22,9 @@ def test_jitter_counts_the_beats_that_wait(times, total, beats):
     assert spread(times, total) * len(times) == beats
 
 
-def test_padding_and_slices_are_as_uneven_as_their_longest_pause():
+def test_the_jitter_of_padding_and_slices_is_their_longest_pause():
     # Two cycles of padding, a third in which a beat waits in any case.
     assert Pad(1, (6,), (0,), (2,), 0).jitter * 8 == 3
-    # The first half is left out; every second one is as even as can be.
+    # The first half is left out; every second one is left out evenly.
     assert Slice(1, (4,), (2,), (4,), (1,)).jitter == Fraction(3, 4)
     assert Slice(1, (8,), (0,), (8,), (2,)).jitter == Fraction(1, 4)
