@@ -23,6 +23,7 @@ __all__ = [
     "SumScaling",
     "activation_bounds",
     "check_accumulator",
+    "check_wide_sums",
     "fitted_rescale",
     "linear_rescale",
     "quantized",
@@ -66,3 +67,4 @@ softmax_scaling = _of_a_file(rescale.softmax_scaling)
 quantized = _of_a_file(rescale.quantized)
 activation_bounds = _of_a_file(rescale.activation_bounds)
 check_accumulator = _of_a_file(rescale.check_accumulator)
+check_wide_sums = _of_a_file(rescale.check_wide_sums)

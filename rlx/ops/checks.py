@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
-from rlx.ir import Constant
+from rlx.ir import Constant, DType
 from rlx.ir.verify import CHECKS
 from rlx.ops.numerics.products import magnitudes
 from rlx.ops.q import QConv2d, QDense
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 ACCUMULATOR_MAX = 2**31 - 1
+WIDE_SUM_MAX = 2**47 - 1
+"""Largest sum of products of int16 values: its product with 15 bits fits int64."""
 
 
 def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int64:
@@ -45,14 +47,22 @@ _MAGNITUDES: WeakKeyDictionary[Constant, Int64] = WeakKeyDictionary()
 
 @CHECKS.rule(QConv2d, QDense)
 def accumulator_fits(node: Node) -> Iterator[str]:
-    """Yield a problem if the accumulator of a channel could leave int32."""
+    """Yield a problem if the accumulator of a channel could leave int32, or 2^47 of int16 values.
+
+    Sums of int16 values in int32 wrap around, as in the reference.
+    """
     op = cast("QConv2d | QDense", node.op)
+    int16 = node.operands[0].type.dtype is DType.I16
+    if int16 and not op.rescale.is_wide:
+        return
     _, weights, bias = (o.node.op for o in node.operands)
     if not (isinstance(weights, Constant) and isinstance(bias, Constant)):
         return
     if weights not in _MAGNITUDES:
         _MAGNITUDES[weights] = magnitudes(weights.value)
-    bounds = accumulator_bound(_MAGNITUDES[weights], bias.value, op.x_zero_point)
-    if bounds.size and bounds.max() > ACCUMULATOR_MAX:
+    reach = 1 << 15 if int16 else 128 + abs(op.x_zero_point)
+    bounds = accumulator_bounds(_MAGNITUDES[weights], bias.value, reach)
+    limit, name = (WIDE_SUM_MAX, "2^47") if int16 else (ACCUMULATOR_MAX, "int32")
+    if bounds.size and bounds.max() > limit:
         channel = int(bounds.argmax())
-        yield f"the accumulator of channel {channel} can reach {bounds[channel]}, beyond int32"
+        yield f"the accumulator of channel {channel} can reach {bounds[channel]}, beyond {name}"

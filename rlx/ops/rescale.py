@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
+from rlx.ops.checks import ACCUMULATOR_MAX, WIDE_SUM_MAX, accumulator_bound
 from rlx.ops.numerics import exponential
 from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding
+from rlx.ops.q.linear_view import accumulator_bounds
 from rlx.ops.real.cast import integer_range
 from rlx.support.errors import QuantizationError
 
@@ -43,8 +44,13 @@ Precision = type[np.float32] | type[np.float64]
 
 _MAX_FACTOR = 2.0**30 - 1
 """Largest factor: from 2^30 on the reference shifts an int32 out of itself."""
-_SUM_LEFT_SHIFT = 20
-"""Bits by which the operands of a sum are shifted first (tflite-micro ``CalculateOpDataAdd``)."""
+_MAX_WIDE_FACTOR = 127.0
+"""Factor of an int64 sum from which its shift would be 8, which the reference excludes."""
+SUM_LEFT_SHIFT = {8: 20, 16: 15}
+"""Bits by which the operands of a sum are shifted first, by their bits.
+
+Source: tflite-micro ``CalculateOpDataAdd``.
+"""
 _MULTIPLIER_STEPS = (0, 1, -1, 2, -2, 3, -3)
 """Distances from the nearest multiplier, in the order in which they are tried."""
 
@@ -87,6 +93,8 @@ def linear_rescale(
     scale: float,
     rounding: Rounding = Rounding.DOUBLE,
     precision: Precision = np.float64,
+    *,
+    wide: bool = False,
 ) -> Rescale:
     """Return the scaling of a convolution's or dense layer's accumulators to its result.
 
@@ -102,9 +110,25 @@ def linear_rescale(
         scale: Scale of the result.
         rounding: Rounding of products with the factors.
         precision: That of the product of two scales.
+        wide: Whether accumulators are int64, whose factors have 15 bits.
+
+    Raises:
+        ScaleError: A factor is beyond those that the reference shifts by.
     """
     products = [float(precision(x_scale) * precision(w)) for w in weight_scales]
+    if wide:
+        return _wide_rescale(*(p / scale for p in products))
     return rescale_of(*(p / scale for p in products), rounding=rounding)
+
+
+def _wide_rescale(*factors: float) -> Rescale:
+    """Return the factors of int64 sums, below 2^7."""
+    if not max(factors) < _MAX_WIDE_FACTOR:
+        raise ScaleError(
+            f"the scales give a factor of {max(factors):.3g}, expected less than 128",
+            hint="quantize the model again; a scale is out of proportion",
+        )
+    return Rescale.wide(*factors)
 
 
 def rounded_rescale(factor: float, bound: int, low: int, high: int) -> Rescale:
@@ -219,7 +243,11 @@ class SumScaling:
 
 
 def sum_scaling(
-    x_scale: float, y_scale: float, scale: float, rounding: Rounding = Rounding.DOUBLE
+    x_scale: float,
+    y_scale: float,
+    scale: float,
+    rounding: Rounding = Rounding.DOUBLE,
+    bits: int = 8,
 ) -> SumScaling:
     """Return the scalings of a sum: both operands get twice the larger scale, all in double.
 
@@ -230,18 +258,23 @@ def sum_scaling(
         y_scale: Scale of the second operand.
         scale: Scale of the result.
         rounding: Rounding of products with the factors.
+        bits: Bits of the operands.
     """
-    twice = 2 * max(x_scale, y_scale)
+    twice, left_shift = 2 * max(x_scale, y_scale), SUM_LEFT_SHIFT[bits]
     return SumScaling(
         rescale_of(x_scale / twice, rounding=rounding),
         rescale_of(y_scale / twice, rounding=rounding),
-        _SUM_LEFT_SHIFT,
-        rescale_of(twice / ((1 << _SUM_LEFT_SHIFT) * scale), rounding=rounding),
+        left_shift,
+        rescale_of(twice / ((1 << left_shift) * scale), rounding=rounding),
     )
 
 
 def square_scaling(
-    x_scale: float, y_scale: float, scale: float, rounding: Rounding = Rounding.DOUBLE
+    x_scale: float,
+    y_scale: float,
+    scale: float,
+    rounding: Rounding = Rounding.DOUBLE,
+    bits: int = 8,
 ) -> SumScaling:
     """Return the scalings of a squared difference, both operands as in a sum, all in double.
 
@@ -252,7 +285,9 @@ def square_scaling(
         y_scale: Scale of the second operand.
         scale: Scale of the result.
         rounding: Rounding of products with the factors.
+        bits: Bits of the operands.
     """
+    assert bits == 8
     twice = 2 * max(x_scale, y_scale)
     return SumScaling(
         rescale_of(x_scale / twice, rounding=rounding),
@@ -342,6 +377,26 @@ def activation_bounds(
         lowest if low is None else max(lowest, quantized(low, scale, zero_point)),
         highest if high is None else min(highest, quantized(high, scale, zero_point)),
     )
+
+
+def check_wide_sums(magnitudes: Int64, bias: Array, rescale: Rescale) -> None:
+    """Refuse a layer of int16 values whose int64 sums could leave the reference's arithmetic.
+
+    Args:
+        magnitudes: Sum of the weights' magnitudes of each output channel, int64[O].
+        bias: One for each output channel, int64[O].
+        rescale: Scaling of the sums.
+
+    Raises:
+        ScaleError: A sum may reach 2^47, or a scaled one 2^31.
+    """
+    bounds = accumulator_bounds(magnitudes, bias, 1 << 15)
+    scaled = bounds * np.array(rescale.real)
+    if bounds.max() > WIDE_SUM_MAX or scaled.max() >= INT32_MAX:
+        raise ScaleError(
+            f"the accumulator may reach {bounds.max()}, beyond the fixed point",
+            hint="quantize the layer again; its bias or its weights are out of proportion",
+        )
 
 
 def check_accumulator(magnitudes: Int64, bias: Array, zero_point: int) -> None:

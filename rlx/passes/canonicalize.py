@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx.ir import rebuild
-from rlx.ops.q import QClamp, QPad, QReshape, QResizeBilinear, QResizeNearest, QSlice, QTranspose
+from rlx.ops.q import (
+    CODE_RANGE,
+    QClamp,
+    QPad,
+    QReshape,
+    QResizeBilinear,
+    QResizeNearest,
+    QSlice,
+    QTranspose,
+)
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
@@ -67,8 +76,8 @@ def is_identity(node: Node) -> bool:
         case QResizeNearest(align_corners=align_corners, half_pixel_centers=half_pixel_centers):
             # With both, positions are halves, which round up.
             return not (align_corners and half_pixel_centers)
-        case QClamp(low=-128, high=127):
-            return True
+        case QClamp(low=low, high=high):
+            return (low, high) == CODE_RANGE[node.types[0].dtype]
         case QTranspose(axes=axes):
             return axes == tuple(sorted(axes))
     return False

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rlx.ir import Constant, DType, QuantParams, rebuild
-from rlx.ops.q import QConv2d, QDense, QPad, QReshape
+from rlx.ops.q import QConv2d, QDense, QPad, QReshape, computes_int16
 from rlx.passes.base import Pass
 from rlx.passes.ranges import channel_ranges, may_leave_image
 
@@ -94,6 +94,10 @@ def _apply_demands(
 ) -> None:
     """Enlarge the kept sets of the values ``around`` one node."""
     match node.op:
+        case _ if computes_int16(node):
+            # Only channels of int8 values are dropped.
+            for value in around:
+                masks[value][:] = True
         case QConv2d(groups=groups) if groups > 1 and _is_depthwise(node):
             _link_depthwise(node, masks)
         case QDense() | QConv2d(groups=1) if _is_known(node):

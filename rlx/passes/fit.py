@@ -16,7 +16,15 @@ from rlx.ir import Graph, Node, Refusal, Rewriter, RuleTable, Value
 from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.nn import NnOp
-from rlx.ops.q import QChain, QClamp, QRequantize, QResizeNearest, QTable, QTranspose
+from rlx.ops.q import (
+    QChain,
+    QClamp,
+    QRequantize,
+    QResizeNearest,
+    QTable,
+    QTranspose,
+    computes_int16,
+)
 from rlx.ops.q.selection import check_runs, select
 from rlx.ops.real import (
     RealBroadcastTo,
@@ -242,6 +250,9 @@ def _has_form(node: Node) -> bool:
     """Return whether an op that moves integers takes few enough slices and joins."""
     if isinstance(node.op, QTranspose):
         return exchange_sizes(node) is not None
+    if isinstance(node.op, QClamp | QRequantize):
+        # Tables have 256 entries.
+        return not computes_int16(node)
     if isinstance(node.op, QResizeNearest):
         sizes = node.operands[0].type.static_shape[1:3]
         pairs = zip(_nearest_indices(node), sizes, strict=True)

@@ -25,6 +25,7 @@ from rlx.ops.q import (
     QPrelu,
     QRequantize,
     QSub,
+    computes_int16,
 )
 from rlx.ops.shapes import normalize_axes
 from rlx.passes.base import Pass
@@ -56,7 +57,11 @@ class RoundHalvesUp(Pass):
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph with cheaper factors."""
-        nodes = [n for n in graph.op_nodes if _to_parity(n.op) or _in_float32(n.op)]
+        nodes = [
+            n
+            for n in graph.op_nodes
+            if (_to_parity(n.op) or _in_float32(n.op)) and not computes_int16(n)
+        ]
         if not nodes:
             return graph
         ranges = channel_ranges(graph)

@@ -28,7 +28,7 @@ from rlx.reports.report import Report
 from rlx.support.errors import OutputError
 from rlx.support.files.outputs import read_manifest
 from rlx.support.text.units import counted
-from rlx.targets.milliseconds import CycleRange, Milliseconds
+from rlx.targets.milliseconds import CycleRange, CycleTiming, Milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +70,8 @@ class FolderMeasurements:
         layers: Time of each layer, in order.
         build: Output of ``rlx build --json``.
         placement: The picture of the placement that the build left, as SVG.
-        board: Time of a layer on hardware, by the layer's name.
+        board: Time of a layer on hardware, by the layer's name; None where no counter ran.
+        board_unit: Unit of these times if it is known: ``cycles``.
         tools: Name and version of each tool used for ``layers``.
     """
 
@@ -78,7 +79,8 @@ class FolderMeasurements:
     layers: Sequence[int] | None = None
     build: Mapping[str, Any] | None = None
     placement: str | None = None
-    board: Mapping[str, float] | None = None
+    board: Mapping[str, float | None] | None = None
+    board_unit: str = ""
     tools: Mapping[str, str] | None = None
 
 
@@ -104,7 +106,7 @@ def collect(folder: Path, measured: FolderMeasurements | None = None) -> Report:
         target=manifest.producer.target,
         device=_device(manifest.producer.facts, totals),
         unit=unit,
-        figures=_figures(totals, measured, _limits(manifest)),
+        figures=_figures(totals, measured, manifest),
         milliseconds=_milliseconds(manifest.producer.facts, totals, measured),
         inputs=tuple(_port(one) for one in network["inputs"]),
         outputs=tuple(_port(one) for one in network["outputs"]),
@@ -192,9 +194,9 @@ def _milliseconds(
 
 
 def _figures(
-    totals: Mapping[str, Any], measured: FolderMeasurements, limits: Mapping[str, int]
+    totals: Mapping[str, Any], measured: FolderMeasurements, manifest: Manifest
 ) -> tuple[Figure, ...]:
-    verified = measured.verification or {}
+    verified, limits = measured.verification or {}, _limits(manifest)
     figures = [
         Figure(
             name=name,
@@ -206,7 +208,7 @@ def _figures(
         for name, unit, predictions, counts, limit in _FIGURES
     ]
     figures.insert(_STACK_POSITION, _stack(verified))
-    figures.insert(1, _bound(verified))
+    figures[1:1] = [_bound(verified), _cycles(totals, measured, manifest)]
     interval = next(one for one in figures if one.name == "interval")
     figures += [
         _clock_figure(totals, measured.build or {}),
@@ -222,6 +224,24 @@ def _bound(verified: Mapping[str, Any]) -> Figure:
     tools = ", ".join(f"{name} {version}" for name, version in bound.get("tools", {}).items())
     basis = f"bound for every input, built by {tools}" if tools else "bound for every input"
     return Figure(name="instructions, at most", computed=bound.get("instructions"), basis=basis)
+
+
+def _cycles(totals: Mapping[str, Any], measured: FolderMeasurements, manifest: Manifest) -> Figure:
+    """Return the cycles: predicted, modelled by ``rlx verify --cycles``, measured on a board."""
+    modelled = (measured.verification or {}).get("modelled", {})
+    timing = manifest.producer.facts.get("timing")
+    basis = f"modelled: {modelled['memory']}" if modelled else ""
+    if timing is not None and not modelled:
+        basis = CycleTiming(**timing).basis
+    board = measured.board or {}
+    is_whole = measured.board_unit == "cycles" and board and None not in board.values()
+    return Figure(
+        name="cycles",
+        predicted=totals.get("cycles"),
+        measured=sum(value or 0 for value in board.values()) if is_whole else None,
+        computed=modelled.get("cycles"),
+        basis=basis,
+    )
 
 
 def _stack(verified: Mapping[str, Any]) -> Figure:
@@ -273,10 +293,12 @@ def _layers(
     rows = network["layers"]
     counts = measured.layers if measured.layers and len(measured.layers) == len(rows) else None
     board = measured.board or {}
+    modelled = (measured.verification or {}).get("modelled", {}).get("layers", ())
     layers = [
         replace(
             _layer(index, row, unit),
             measured=None if counts is None else counts[index],
+            modelled=modelled[index]["cycles"] if len(modelled) == len(rows) else None,
             board=board.get(row["name"]),
             ram=_in_use(memory, index),
         )
@@ -312,6 +334,7 @@ def _layer(index: int, row: Mapping[str, Any], unit: str) -> Layer:
         weights=None if weights is None else _weights(weights),
         parameters=row["parameters"],
         predicted=figures.pop(unit, None),
+        cycles=figures.pop("cycles", None),
         flash=None if flash is None else int(flash),
         kernel=str(figures.pop("kernel", None) or ""),
         figures=figures,
@@ -470,13 +493,15 @@ def _warnings(report: Report, measured: FolderMeasurements) -> tuple[str, ...]:
 def _notes(
     verification: Verified | None, manifest: Manifest, measured: FolderMeasurements
 ) -> tuple[str, ...]:
-    """Return conversions of ports, and steps of ``rlx verify`` and ``rlx build`` left out."""
+    """Return conversions of ports, and what verification, build and board left out."""
+    stood_still = None in (measured.board or {}).values()
     return tuple(
         dict.fromkeys(
             [
                 *map(str, manifest.producer.facts.get("ports", ())),
                 *(verification.notes if verification is not None else ()),
                 *(measured.build or {}).get("notes", ()),
+                *(["cycles on the board are not available: no counter ran"] if stood_still else ()),
             ]
         )
     )

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 _MAX_FILE_BYTES: Final = 16 << 20
 """Bytes of a file of measurements."""
 
+LAYER_HEADING: Final = "layer,cycles"
+"""Heading of the table that ``test/layer_cycles.c`` of an emitted folder prints."""
+
+NOT_AVAILABLE: Final = "not available"
+"""Cycles of a layer where no counter runs, as under QEMU."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
@@ -43,7 +49,8 @@ class ReportRequest:
         verify: Returns a verification of the folder; None to run nothing.
         verified: File with the output of ``rlx verify --json``, used instead of a run.
         build: Folder of ``rlx build -o``, or a file with the output of ``rlx build --json``.
-        board: File with the time of layers on hardware: ``.json`` (an object) or ``.csv``.
+        board: File with the time of layers on hardware: ``.json`` (an object), ``.csv``, or a log
+            with the table of ``test/layer_cycles.c``.
         data: Labelled samples.
         labels: Names of the classes.
         model: The model's graph, for its accuracy.
@@ -83,7 +90,7 @@ def gather(
     known = FolderMeasurements(
         build=None if request.build is None else _build(request.build),
         placement=None if request.build is None else _placement(request.build),
-        board=None if request.board is None else _board(request.board, network),
+        **({} if request.board is None else _board(request.board, network)),
     )
     losses, lines = _losses(request, collect(folder, known), producer.input_sha256)
     # The inputs are read; what follows takes time.
@@ -181,8 +188,8 @@ def _placement(path: Path) -> str | None:
     return _text(path / PurePosixPath(str(name)).name)
 
 
-def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
-    """Return the time of layers by name, measured by the user.
+def _board(path: Path, network: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the time of layers by name, measured by the user, and its unit.
 
     Raises:
         UsageError: The file is not a table of layers and numbers, or names an unknown layer.
@@ -191,13 +198,12 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
     where = str(path)
     hint = 'write {"conv1": 123, ...} into a .json file, or conv1,123 into lines of a .csv'
     try:
-        if path.suffix.lower() == ".json":
-            times = {str(name): float(value) for name, value in json.loads(text).items()}
-        else:
-            rows = [row for row in csv.reader(io.StringIO(text)) if row]
-            rows = rows[1:] if rows and not _is_number(rows[0][-1]) else rows
-            times = {row[0].strip(): float(row[1]) for row in rows}
-    except (ValueError, TypeError, AttributeError, IndexError):
+        rows = json.loads(text).items() if path.suffix.lower() == ".json" else _csv_rows(text)
+        times = {
+            str(name).strip(): None if value == NOT_AVAILABLE else float(value)
+            for name, value in rows
+        }
+    except (ValueError, TypeError, AttributeError):
         raise UsageError("expected rows of a layer and a number", where=where, hint=hint) from None
     if not times:
         raise UsageError("expected rows of a layer and a number", where=where, hint=hint)
@@ -206,7 +212,21 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:
         raise UsageError(
             f"no layer is called {unknown[0]!r}", where=where, hint=f"layers: {', '.join(known)}"
         )
-    return times
+    return {"board": times, "board_unit": "cycles" if LAYER_HEADING in text else ""}
+
+
+def _csv_rows(text: str) -> list[tuple[str, str]]:
+    """Return name and number of each layer in a table, or in a log with such a table.
+
+    A log has the heading of ``test/layer_cycles.c``: the last table is read, to its empty line.
+    """
+    _, heading, table = text.replace("\r", "").rpartition(f"{LAYER_HEADING}\n")
+    if heading:
+        text = table.partition("\n\n")[0]
+    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    if rows and not heading and not _is_number(rows[0][-1]):
+        rows = rows[1:]
+    return [(name, value) for name, value, *_ in rows]
 
 
 def _is_number(text: str) -> bool:

@@ -109,7 +109,9 @@ class Layer:
         parameters: Elements of its constant operands.
         predicted: Predicted time, in the report's unit, or None.
         measured: The same, measured.
-        board: The same, measured on hardware by the user.
+        cycles: Predicted cycles, where the unit is another one, or None.
+        modelled: Cycles by a model of the core and a traced run, or None.
+        board: Time measured on hardware by the user.
         share: Part of the time of the whole network, measured if it was, else predicted, 0 to 1.
         flash: Predicted bytes of code and constants, or None.
         ram: Bytes of the arena that are in use while it runs, or None.
@@ -132,6 +134,8 @@ class Layer:
     parameters: int = 0
     predicted: int | None = None
     measured: int | None = None
+    cycles: int | None = None
+    modelled: int | None = None
     board: Number | None = None
     share: float = 0.0
     flash: int | None = None

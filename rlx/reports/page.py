@@ -16,7 +16,14 @@ from rlx.reports.graph import graph_svg
 from rlx.reports.heatmap import heatmap
 from rlx.reports.kinds import colour_of, kind_of
 from rlx.reports.model import shape_text
-from rlx.reports.tables import loss_text, number_text, origin_text, percent_text, utilization
+from rlx.reports.tables import (
+    loss_text,
+    number_text,
+    origin_text,
+    percent_text,
+    timed,
+    utilization,
+)
 from rlx.support.files.paths import template_root
 from rlx.support.text.templates import environment
 from rlx.support.text.units import counted
@@ -34,7 +41,8 @@ _INDENTED_TAG: Final = re.compile("^ +<", re.MULTILINE)
 
 _FIGURE_NAMES: Final = {
     "code_bytes": "code, predicted, B", "constant_bytes": "constants, B",
-    "scratch_bytes": "scratch memory, B", "pe": "PE", "simd": "SIMD",
+    "scratch_bytes": "scratch memory, B", "milliseconds": "ms, predicted", "pe": "PE",
+    "simd": "SIMD",
 }  # fmt: skip
 """Figures of a layer whose names are not just their keys."""
 
@@ -81,7 +89,7 @@ def frame_text(report: Report) -> str:
 def _environment() -> jinja2.Environment:
     filters = (
         number_text, percent_text, shape_text, utilization, resource_name, figure_name, kind_of,
-        loss_text, origin_text, counted,
+        loss_text, origin_text, counted, timed,
     )  # fmt: skip
     return environment(template_root() / "report", filters=filters, escape=True)
 

@@ -27,7 +27,9 @@ VELA_COLUMNS: Final = (
 multipliers and cycles are known.
 """
 
-OWN_COLUMNS: Final = ("Unit", "Predicted", "Measured", "Error%", "Board", "Flash", "Kernel")
+OWN_COLUMNS: Final = (
+    "Unit", "Predicted", "Measured", "Error%", "Cycles", "Modelled", "Board", "Flash", "Kernel",
+)  # fmt: skip
 
 FIGURE_HEADS: Final = ("predicted", "measured", "error", "limit", "note")
 """Headings of a table of figures, after the name."""
@@ -71,8 +73,8 @@ def _vela_cells(report: Report, layer: Layer, peak: int, macs: int) -> list[obje
 def _own_cells(report: Report, layer: Layer) -> list[object]:
     error = None if layer.error is None else round(100 * layer.error, 2)
     return [
-        report.unit, layer.predicted, layer.measured, error, layer.board, layer.flash,
-        _safe(layer.kernel),
+        report.unit, layer.predicted, layer.measured, error, layer.cycles, layer.modelled,
+        layer.board, layer.flash, _safe(layer.kernel),
     ]  # fmt: skip
 
 
@@ -125,8 +127,23 @@ def _cell_rows(report: Report) -> list[str]:
     return _table(("layer (predicted)", *(kind.upper() for kind in kinds)), rows)
 
 
+def timed(report: Report) -> dict[str, str]:
+    """Return the kinds of time besides those in the report's unit that layers have.
+
+    A key is an attribute of the layers, its value a heading.
+    """
+    headings = {
+        "cycles": "cycles, predicted", "modelled": "cycles, modelled", "board": "board, measured",
+    }  # fmt: skip
+    return {
+        name: heading
+        for name, heading in headings.items()
+        if any(getattr(layer, name) is not None for layer in report.layers)
+    }
+
+
 def summary_rows(report: Report) -> list[list[object]]:
-    """Return name, op, result, MACs, predicted, measured, error and share of each layer."""
+    """Return name, op, result, MACs, predicted, measured, error of each layer, times and share."""
     return [
         [
             layer.name,
@@ -136,6 +153,7 @@ def summary_rows(report: Report) -> list[list[object]]:
             layer.predicted,
             layer.measured,
             percent_text(layer.error, sign=True),
+            *(getattr(layer, name) for name in timed(report)),
             percent_text(layer.share),
         ]
         for layer in report.layers
@@ -236,11 +254,16 @@ def _layer_rows(report: Report) -> list[str]:
         (
             layer.name, layer.op, layer.type_text, number_text(layer.macs),
             number_text(layer.predicted), number_text(layer.measured),
-            percent_text(layer.error, sign=True), percent_text(layer.share),
+            percent_text(layer.error, sign=True),
+            *(number_text(getattr(layer, name)) for name in timed(report)),
+            percent_text(layer.share),
         )
         for layer in report.layers
     ]  # fmt: skip
-    heads = ("layer", "op", "result", "MACs", "predicted", "measured", "error", "share")
+    heads = (
+        "layer", "op", "result", "MACs", "predicted", "measured", "error",
+        *timed(report).values(), "share",
+    )  # fmt: skip
     return _table(heads, rows, left=3)
 
 

@@ -49,6 +49,39 @@ class Milliseconds:
 
 
 @dataclass(frozen=True, slots=True)
+class CycleTiming:
+    """Basis of a number of cycles that was not measured, and the time that they take.
+
+    Attributes:
+        kind: ``predicted``, without a run of the program.
+        core: Core that the cycles are of.
+        memory: Memory with code and constants, in words.
+        error: Maximum error found for networks, relative to cycles that were modelled from a run.
+        clock_mhz: Clock of the processor; None if unknown.
+        milliseconds: Time of a frame; None without a clock.
+    """
+
+    kind: str
+    core: str
+    memory: str
+    error: float
+    clock_mhz: float | None
+    milliseconds: float | None
+
+    @property
+    def basis(self) -> str:
+        """Kind, time and memory of the cycles in words."""
+        clock, time = self.clock_mhz, self.milliseconds
+        at = "" if clock is None or time is None else f": {_number(time)} ms at {clock:g} MHz"
+        percent = f"{100 * self.error:.0f} %"
+        return f"{self.kind}{at}; {self.memory}; networks were within {percent} of modelled cycles"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the attributes as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class CycleRange:
     """Cycles of an instruction on a processor at a clock.
 

@@ -10,9 +10,11 @@ from benchmarks.markdown import markdown_table
 from rlx.driver.driver import fit_to_target
 from rlx.frontends.tflite import frontend as tflite
 from rlx.frontends.tflite.ops import IMPORTERS, REAL_IMPORTERS
+from rlx.frontends.tflite.ops.importers import ON_INT16
 from rlx.passes.dispatch import Outcome
 from rlx.targets import target
 from support import ROOT
+from tflite_operators.int16_samples import INT16_SAMPLES
 from tflite_operators.samples import SAMPLES
 
 if TYPE_CHECKING:
@@ -40,6 +42,14 @@ Each operator below was imported as a small model and given to each target: *yes
 lowered, *as* names the operations that take its place there, *by the caller* that the conversion is
 taken off an input or output (see [](tflite.md)). Fused activations (`RELU`, `RELU6`,
 `RELU_N1_TO_1`) are part of their layer. [](tflite.md) says which arithmetic an operator has.
+
+"""
+
+_INT16: Final = """
+## On int16
+
+Activations of int16 with weights of int8 ([rounding](tflite.md)). The host computes all of these;
+cores for FPGAs have int8 values only.
 
 """
 
@@ -78,6 +88,9 @@ def page() -> str:
     text = _INTRODUCTION + markdown_table(head, rows, texts=len(head))
     if notes:
         text += "\n" + "".join(f"{number}. {reason}\n" for reason, number in notes.items())
+    text += _INT16 + markdown_table(
+        ["operator", "becomes", *COLUMNS], [_int16_row(name) for name in sorted(ON_INT16)], texts=2
+    )
     floats = [[f"`{name}`", limits(REAL_IMPORTERS[name])] for name in sorted(REAL_IMPORTERS)]
     return text + _VARIABLES + _FLOAT + markdown_table(["operator", "limits"], floats, texts=2)
 
@@ -96,6 +109,12 @@ def _row(name: str, notes: dict[str, int]) -> list[str]:
     found = [verdict(module, *COLUMNS[column]) for column in COLUMNS]
     cells = [_note(text, notes) for text in found]
     return [f"`{name}`", limits(IMPORTERS[name]), becomes or "a constant", *cells]
+
+
+def _int16_row(name: str) -> list[str]:
+    module = tflite.load(INT16_SAMPLES[name]())
+    found = (verdict(module, *COLUMNS[column]).partition(":")[0] for column in COLUMNS)
+    return [f"`{name}`", ", ".join(f"`{op}`" for op in ops(module)), *found]
 
 
 def ops(module: GraphModule) -> list[str]:

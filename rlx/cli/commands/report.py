@@ -58,7 +58,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--measured",
     "board",
     type=_FILE,
-    help="Times of layers on a board: .json or .csv of name and number.",
+    help="Cycles or times of layers on a board: .json or .csv of name and number, or a log with"
+    " the table of test/layer_cycles.c.",
 )
 @wide_option
 @json_option
@@ -141,7 +142,7 @@ def _write(files: dict[Path, Callable[[], str]], folder: Path) -> None:
 
 def _print(report: Report) -> None:
     """Print layers, figures, accuracy, changes, warnings, notes and the verdict."""
-    from rlx.reports.tables import FIGURE_HEADS, figure_rows, remarks, summary_rows
+    from rlx.reports.tables import FIGURE_HEADS, figure_rows, remarks, summary_rows, timed
 
     columns = [
         Column("layer", shortest=12),
@@ -151,6 +152,7 @@ def _print(report: Report) -> None:
         Column("predicted", right=True),
         Column("measured", right=True),
         Column("error", right=True, priority=1),
+        *(Column(heading, right=True) for heading in timed(report).values()),
         Column("share", right=True),
     ]
     print_table(f"{report.title}: layers, {report.unit}", columns, summary_rows(report))

@@ -15,7 +15,7 @@ from rlx.passes.fusion import FusionReport
 from rlx.runtime.latency import Latency
 from rlx.runtime.observation.machine import Machine
 from rlx.runtime.observation.memory import MemoryEstimate
-from rlx.targets.milliseconds import Milliseconds
+from rlx.targets.milliseconds import CycleTiming, Milliseconds
 
 
 class Passes(TypedDict):
@@ -126,6 +126,8 @@ class Estimate(TypedDict):
     fits: NotRequired[bool]
     short: NotRequired[str]
     part: NotRequired[PartFit]
+    cycles: NotRequired[int]
+    timing: NotRequired[CycleTiming]
     milliseconds: NotRequired[Milliseconds]
     ports: NotRequired[list[str]]
 

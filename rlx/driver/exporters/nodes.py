@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
+from rlx.ops.q import computes_int16
 from rlx.support.errors import UnsupportedOpError
 from rlx.support.text.units import counted
 
@@ -96,6 +97,11 @@ def export_nodes(
                 raise call.refused(
                     rules.reason(type(call.op)) or "",
                     "emit the network for a target, or keep the file that it came from",
+                )
+            if computes_int16(call.node):
+                raise call.refused(
+                    "its activations are int16, and exported files have int8",
+                    "keep the file that the network came from",
                 )
             if type(call.op) not in rules:
                 raise call.refused(

@@ -18,6 +18,7 @@ from rlx.frontends.tflite.gathers import joined
 from rlx.frontends.tflite.open import bound
 from rlx.frontends.tflite.ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite.ops.call import Scope
+from rlx.frontends.tflite.ops.importers import ON_INT16
 from rlx.frontends.tflite.ops.tensors import DTYPES, input_type, quant_of, stated, type_hint
 from rlx.frontends.tflite.options import TfliteOptions
 from rlx.frontends.tflite.schema import TensorType
@@ -160,18 +161,16 @@ def build(
 
 
 def _refuse_by_kind(model: Model) -> None:
-    """Refuse a model that computes in another quantized type than int8, with one reason for all."""
+    """Refuse a model that computes in unquantized uint8, with one reason for all."""
     inner = [o for o in model.operators if o.name not in BETWEEN_TYPES]
     typed_operators = [(o, model.tensors[i].type) for o in inner for i in o.outputs]
-    wider = [
-        (o, kind) for o, kind in typed_operators if kind in (TensorType.UINT8, TensorType.INT16)
-    ]
+    wider = [(o, kind) for o, kind in typed_operators if kind is TensorType.UINT8]
     if not wider or any(kind is TensorType.INT8 for _, kind in typed_operators):
         return
     operator, kind = wider[0]
     raise UnsupportedOpError(
         f"the model computes in {kind.name.lower()}; "
-        "rlx imports models that compute in int8 or float32",
+        "rlx imports models that compute in int8, int16 or float32",
         where=f"{model.source}: {operator.label}",
         hint=type_hint(kind),
     )
@@ -256,6 +255,10 @@ def _import(call: Call) -> None:
         raise UnsupportedError(
             "is imported on int8 and float32, but not on uint8",
             hint="convert the model with int8, as converters do by default",
+        )
+    if call.is_int16 and name not in ON_INT16:
+        raise UnsupportedError(
+            "is imported on int8 and float32, but not on int16", hint=type_hint(TensorType.INT16)
         )
     try:
         if not known.fold(call) and importer is not None:

@@ -156,6 +156,7 @@ _COUNT = Scalar("i4", 0, 1)
 _DILATION = Scalar("i4", 1, 1)
 _FLAG = Scalar("?", default=False)
 _INT = Scalar("i4")
+_TYPE = Scalar("i1", 0, 0)
 _MASK = Scalar("i4", 0, 0, 0xFF)
 
 # Tables of options by their number in the union ``BuiltinOptions``.
@@ -168,6 +169,7 @@ OPTIONS = {
         (3, "activation", _ACTIVATION),
         (4, "dilation_w", _DILATION),
         (5, "dilation_h", _DILATION),
+        (6, "quantized_bias_type", _TYPE),
     ),
     2: _table(
         "DepthwiseConv2DOptions",
@@ -194,6 +196,7 @@ OPTIONS = {
         (0, "activation", _ACTIVATION),
         (1, "weights_format", Scalar("i1", 0, 0, 1)),
         (2, "keep_num_dims", _FLAG),
+        (4, "quantized_bias_type", _TYPE),
     ),
     9: _table("SoftmaxOptions", (0, "beta", Scalar("f4", 0.0))),
     10: _table("ConcatenationOptions", (0, "axis", _INT), (1, "activation", _ACTIVATION)),

@@ -26,6 +26,11 @@ Scalar: TypeAlias = np.int64 | int
 INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
 
+WIDE_MASK = (1 << 16) - 1
+"""Bits of a multiplier that are 0 if it has 15 bits, as those of sums beyond int32."""
+_WIDE_SHIFTS = range(-31, 8)
+"""Shifts of multipliers of 15 bits, as the reference accepts them."""
+
 # Multipliers of 31 bits that are exact in float32, which has 24.
 _FLOAT32_STEP = 1 << 7
 
@@ -77,6 +82,11 @@ def wrap_int32(x: Int64) -> Int64:
     return ((x - INT32_MIN) & 0xFFFFFFFF) + INT32_MIN
 
 
+def _has_15_bits(multiplier: Int64 | Scalar, shift: Int64 | Scalar) -> bool:
+    """Return whether the low bits of multipliers are 0, and are not needed to round."""
+    return not np.any(np.bitwise_and(multiplier, WIDE_MASK)) and bool(np.all(np.less(shift, 15)))
+
+
 def multiply_by_quantized_multiplier(
     x: Int64,
     multiplier: Int64 | Scalar,
@@ -97,6 +107,9 @@ def multiply_by_quantized_multiplier(
         return whole
     if rounding is not Rounding.DOUBLE:
         total, product = np.int64(31) - shift, x * multiplier
+        if rounding is Rounding.SINGLE and _has_15_bits(multiplier, shift):
+            # Products of sums beyond int32 fit int64 so.
+            total, product = total - 16, x * (multiplier >> np.int64(16))
         half = np.int64(1) << (total - 1)
         if rounding.to_parity is not None:
             # The integer below a half is rounded up only if it has the wrong parity.
@@ -166,6 +179,25 @@ class Rescale:
         pairs = [quantize_multiplier(r) for r in reals]
         return Rescale(tuple(m for m, _ in pairs), tuple(s for _, s in pairs), rounding)
 
+    @staticmethod
+    def wide(*reals: float) -> Rescale:
+        """Return the scaling of int64 sums: multipliers of 15 bits, halves up, rounded once.
+
+        Source: tflite-micro ``MultiplyByQuantizedMultiplier`` for ``int64_t``.
+        """
+        exact = Rescale.of(*reals)
+        reduced = ((m + (1 << 15)) >> 16 if m < 0x7FFF0000 else 0x7FFF for m in exact.multiplier)
+        return Rescale(tuple(m << 16 for m in reduced), exact.shift, Rounding.SINGLE)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether every sum below 2^47 can be scaled: see ``wide``."""
+        return (
+            self.rounding is Rounding.SINGLE
+            and not any(m & WIDE_MASK for m in self.multiplier)
+            and all(s in _WIDE_SHIFTS for s in self.shift)
+        )
+
     @property
     def channels(self) -> int:
         """Number of factors: 1, or one for each channel."""
@@ -206,7 +238,12 @@ class Rescale:
         )
 
     def apply(self, x: npt.NDArray[np.integer]) -> Int64:
-        """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 values, channels last."""
+        """Return ``x`` scaled, rounded, as int64, channels last.
+
+        Args:
+            x: Values of int32, or magnitudes below 2^47 if the factors are wide. Where products
+                are rounded twice, larger values are taken modulo 2^32.
+        """
         # One factor is a scalar, so that x may be one too.
         shape = () if self.channels == 1 else (self.channels,)
         multiplier = np.array(self.multiplier, np.int64).reshape(shape)

@@ -70,33 +70,34 @@ def sum_range(weights: Array) -> tuple[Int64, Int64]:
 
 
 def exact_float(weights: Array) -> np.dtype[np.floating[Any]]:
-    """Return the cheapest float type in which sums over axis 0 of ``weights`` are exact."""
+    """Return the cheapest float type in which sums of int8 times ``weights``, axis 0, are exact."""
     return np.dtype(np.float32 if sum_bound(weights) < _MAX_EXACT_FLOAT32 else np.float64)
 
 
 def exact_matmul(
     x: Array, weights: Array, *, x_zero_point: int = 0, bias: Array | None = None
-) -> Int32:
+) -> Int32 | Int64:
     """Return ``(x - x_zero_point) @ weights + bias``, exactly.
 
     Args:
-        x: int8[..., K], or int8[G, M, K] for a stack of weights.
+        x: int8|int16[..., K], or int8|int16[G, M, K] for a stack of weights.
         weights: int8 (or narrower)[K, N] or a stack of matrices [G, K, N].
         x_zero_point: Subtracted from ``x``; folded into the bias, so that sums stay small.
-        bias: int32[N], int32[G, N] for a stack, or None.
+        bias: Integers [N], [G, N] for a stack, or None.
 
     Returns:
-        int32[..., N] or int32[G, M, N].
+        int32[..., N] or int32[G, M, N]; int64 if ``x`` is int16.
     """
-    float_type = exact_float(np.moveaxis(weights, -2, 0))
+    wide = x.dtype.itemsize > 1
+    float_type = np.dtype(np.float64) if wide else exact_float(np.moveaxis(weights, -2, 0))
     product = x.astype(float_type) @ weights.astype(float_type)
     offset = -x_zero_point * weights.sum(axis=-2, dtype=np.int64)
     if bias is not None:
         offset = offset + bias
     if weights.ndim > 2:
         offset = offset[:, np.newaxis]
-    result: Int32 = (product.astype(np.int64) + offset).astype(np.int32)
-    return result
+    total: Int64 = product.astype(np.int64) + offset
+    return total if wide else total.astype(np.int32)
 
 
 def exact_product(x: Array, y: Array, bound: int) -> Int64:

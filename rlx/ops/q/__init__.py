@@ -2,9 +2,10 @@
 
 from rlx.ops.q.arith import QAdd, QClamp, QDiv, QMul, QRequantize, QSquaredDifference, QSub
 from rlx.ops.q.chain import QChain
+from rlx.ops.q.common import CODE_RANGE
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
-from rlx.ops.q.convert import CODE_RANGE, QConvert
+from rlx.ops.q.convert import QConvert
 from rlx.ops.q.linear import QDense, QMatmul
 from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.norm import QL2Norm
@@ -15,6 +16,7 @@ from rlx.ops.q.resize import QResizeBilinear, QResizeNearest
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
 from rlx.ops.q.softmax import QSoftmax
 from rlx.ops.q.table import QTable
+from rlx.ops.q.widths import OF_BOTH_WIDTHS, computes_int16
 from rlx.ops.q.window import Window
 
 Q_OPS = (
@@ -28,6 +30,7 @@ Q_OPS = (
 __all__ = [
     "CODE_RANGE",
     "LSTM_POWERS",
+    "OF_BOTH_WIDTHS",
     "Q_OPS",
     "Linear",
     "QAdd",
@@ -64,4 +67,5 @@ __all__ = [
     "QTable",
     "QTranspose",
     "Window",
+    "computes_int16",
 ]

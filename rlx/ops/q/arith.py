@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType, Traits
+from rlx.ir import Op, TensorType, Traits
 from rlx.ops.numerics.division import scaled_quotients
 from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale, Rounding
 from rlx.ops.q.common import (
     PairOp,
+    check_activation,
     check_clamp,
-    check_int8,
     check_rescale,
     check_zero_point,
     to_int8,
+    to_width,
 )
 from rlx.ops.q.prepared.table import prepare_binary, prepare_unary
 from rlx.ops.shapes import broadcast_shapes
@@ -31,20 +32,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _QBinary(PairOp):
-    """Base of ops of two operands: both int8, shapes broadcast as in NumPy."""
+    """Base of ops of two operands of one element type; shapes broadcast as in NumPy."""
 
     traits: ClassVar[Traits] = Traits(elementwise=True, monotone=True, clamps=True)
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
-        """Return int8 of the broadcast shape."""
+        """Return the operands' element type and their broadcast shape."""
         x, y = operands
         self.check_pair(x, y)
-        return (TensorType(broadcast_shapes(self, x, y), DType.I8),)
+        return (TensorType(broadcast_shapes(self, x, y), x.dtype),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
-        """Return the form that looks up every pair of values."""
+        """Return the form that looks up every pair of int8 values."""
         del constants
         return prepare_binary(self)
+
+    def scaled(self, x: Int64, like: Array) -> Array:
+        """Return ``x`` in the scale of the result and the element type of ``like``."""
+        return to_width(self.rescale.apply(x), self.zero_point, self.low, self.high, like)
 
     def _subtract_zero_points(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
         """Return both operands as int64 with their zero points subtracted."""
@@ -89,7 +94,8 @@ class QAdd(_QScaledBinary):
     ``y = clamp(rescale(x_rescale((x - x_zero_point) << left_shift)
     + y_rescale((y - y_zero_point) << left_shift)) + zero_point)``
 
-    Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
+    Operands: ``x`` and ``y``, both int8 or both int16, shapes broadcast. Result: their element
+    type. Zero points of int16 are 0.
 
     Attributes:
         x_zero_point: Zero point of the first operand.
@@ -106,11 +112,12 @@ class QAdd(_QScaledBinary):
     """
 
     name: ClassVar[str] = "q.add"
+    takes_int16: ClassVar[bool] = True
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized sums."""
         x, y = self.scaled_operands(operands)
-        return (to_int8(self.rescale.apply(x + y), self.zero_point, self.low, self.high),)
+        return (self.scaled(x + y, operands[0]),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +134,7 @@ class QSub(QAdd):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized differences."""
         x, y = self.scaled_operands(operands)
-        return (to_int8(self.rescale.apply(x - y), self.zero_point, self.low, self.high),)
+        return (self.scaled(x - y, operands[0]),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +187,8 @@ class QMul(_QBinary):
 
     ``y = clamp(rescale((x - x_zero_point) * (y - y_zero_point)) + zero_point)``
 
-    Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
+    Operands: ``x`` and ``y``, both int8 or both int16, shapes broadcast. Result: their element
+    type. Zero points of int16 are 0.
 
     Attributes:
         x_zero_point: Zero point of the first operand.
@@ -194,11 +202,12 @@ class QMul(_QBinary):
     """
 
     name: ClassVar[str] = "q.mul"
+    takes_int16: ClassVar[bool] = True
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized products."""
         x, y = self._subtract_zero_points(operands)
-        return (to_int8(self.rescale.apply(x * y), self.zero_point, self.low, self.high),)
+        return (self.scaled(x * y, operands[0]),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +260,7 @@ class QDiv(_QBinary):
 class QRequantize(Op):
     """Change of scale and zero point: ``y = clamp(rescale(x - x_zero_point) + zero_point)``.
 
-    Operand: ``x`` int8[*]. Result: int8[*].
+    Operand: ``x`` int8[*] or int16[*]. Result: the same type. Zero points of int16 are 0.
 
     Attributes:
         x_zero_point: Zero point of ``x``.
@@ -272,22 +281,22 @@ class QRequantize(Op):
     high: int = 127
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
-        """Return int8 of the same shape."""
+        """Return the same element type and shape."""
         (x,) = operands
-        check_int8(self, "input", x)
+        check_activation(self, "input", x)
         check_rescale(self, self.rescale, 1)
-        check_zero_point(self, self.x_zero_point, self.zero_point)
-        check_clamp(self, self.low, self.high)
-        return (TensorType(x.shape, DType.I8),)
+        check_zero_point(self, self.x_zero_point, self.zero_point, dtype=x.dtype)
+        check_clamp(self, self.low, self.high, x.dtype)
+        return (TensorType(x.shape, x.dtype),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the values in the new scale."""
         (x,) = operands
         scaled = self.rescale.apply(x.astype(np.int64) - self.x_zero_point)
-        return (to_int8(scaled, self.zero_point, self.low, self.high),)
+        return (to_width(scaled, self.zero_point, self.low, self.high, x),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
-        """Return the form that looks up every value."""
+        """Return the form that looks up every int8 value."""
         del constants
         return prepare_unary(self)
 
@@ -296,7 +305,7 @@ class QRequantize(Op):
 class QClamp(Op):
     """Elementwise ``y = min(max(x, low), high)``: quantized ReLU, ReLU6 and the like.
 
-    Operand: ``x`` int8[*]. Result: the same type.
+    Operand: ``x`` int8[*] or int16[*]. Result: the same type.
 
     Attributes:
         low: Smallest value let through.
@@ -311,11 +320,11 @@ class QClamp(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the operand's type."""
         (x,) = operands
-        check_int8(self, "input", x)
-        check_clamp(self, self.low, self.high)
+        check_activation(self, "input", x)
+        check_clamp(self, self.low, self.high, x.dtype)
         return (x,)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the clamped values."""
         (x,) = operands
-        return (np.asarray(np.clip(x, self.low, self.high), np.int8),)
+        return (np.asarray(np.clip(x, self.low, self.high), x.dtype),)

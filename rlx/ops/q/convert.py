@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q.common import check_rescale
+from rlx.ops.q.common import CODE_RANGE, check_rescale
 
 if TYPE_CHECKING:
     from rlx.ir import Array
-
-CODE_RANGE: Final = {DType.I8: (-128, 127), DType.U8: (0, 255), DType.I16: (-32768, 32767)}
-"""Minimum and maximum of the element types that activations have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,13 +12,14 @@ from rlx.ops.numerics.fixed_point import INT32_MAX, Rescale
 from rlx.ops.numerics.products import exact_matmul, exact_product
 from rlx.ops.q.common import (
     PairOp,
+    check_activation,
     check_bias,
     check_clamp,
-    check_int8,
-    check_rescale,
+    check_layer_rescale,
     check_weights,
     check_zero_point,
     to_int8,
+    to_width,
 )
 from rlx.ops.q.prepared.linear import prepare_dense
 from rlx.ops.shapes import broadcast_shapes
@@ -37,6 +38,10 @@ class QDense(Op):
     Operands: ``x`` int8[..., K], ``w`` int8|int4|int2[N, K], ``bias`` int32[N].
     Result: int8[..., N].
 
+    ``x`` may be int16 with the zero point 0, and the result is int16 then. With a wide ``rescale``
+    (:meth:`Rescale.wide`) sums and ``bias`` are int64; with one that rounds twice they are int32,
+    and wrap around.
+
     Attributes:
         x_zero_point: Zero point of ``x``.
         rescale: From accumulator scale to result scale, one factor or one for each of N.
@@ -44,7 +49,7 @@ class QDense(Op):
         low: Minimum of the result (a fused activation raises it).
         high: Maximum of the result.
 
-    Source: tflite-micro ``fully_connected`` reference kernel, int8.
+    Source: tflite-micro ``fully_connected`` reference kernels, int8 and int16.
     """
 
     name: ClassVar[str] = "q.dense"
@@ -57,25 +62,25 @@ class QDense(Op):
     high: int = 127
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
-        """Return int8[..., N]."""
+        """Return [..., N] of the input's element type."""
         x, w, bias = operands
-        check_int8(self, "input", x)
+        check_activation(self, "input", x)
         check_weights(self, w, rank=2)
         outputs, inner = w.static_shape
         if x.rank < 1 or x.shape[-1] != inner:
             raise self.refuse(f"weights {w} need an input with {inner} channels last, got {x}")
-        check_bias(self, bias, outputs)
-        check_rescale(self, self.rescale, outputs, in_float32=True)
-        check_zero_point(self, self.x_zero_point, self.zero_point)
-        check_clamp(self, self.low, self.high)
-        return (TensorType((*x.shape[:-1], outputs), DType.I8),)
+        check_bias(self, bias, outputs, wide=x.dtype is DType.I16 and self.rescale.is_wide)
+        check_layer_rescale(self, self.rescale, outputs, x.dtype)
+        check_zero_point(self, self.x_zero_point, self.zero_point, dtype=x.dtype)
+        check_clamp(self, self.low, self.high, x.dtype)
+        return (TensorType((*x.shape[:-1], outputs), x.dtype),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized result."""
         x, w, bias = operands
         accumulator = exact_matmul(x, w.T, x_zero_point=self.x_zero_point, bias=bias)
         scaled = self.rescale.apply(accumulator)
-        return (to_int8(scaled, self.zero_point, self.low, self.high),)
+        return (to_width(scaled, self.zero_point, self.low, self.high, x),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
         """Return the fast form if weights and bias are constant."""

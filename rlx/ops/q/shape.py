@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType, Traits
-from rlx.ops.q.common import check_int8, check_zero_point
+from rlx.ir import Op, TensorType, Traits
+from rlx.ops.q.common import check_activation, check_pad_value
 from rlx.ops.shapes import normalize_axis
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class QReshape(Op):
     """The same values in row-major order under another shape.
 
-    Operand: ``x`` int8[*]. Result: int8[shape] with the same quantization.
+    Operand: ``x`` int8[*] or int16[*]. Result: the same type with ``shape``.
 
     Attributes:
         shape: Dimensions of the result; as many elements as the operand.
@@ -33,7 +33,7 @@ class QReshape(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the operand's type with the new shape."""
         (x,) = operands
-        check_int8(self, "input", x)
+        check_activation(self, "input", x)
         if min(self.shape, default=1) < 1 or math.prod(self.shape) != x.size:
             raise self.refuse(f"{x} does not have the elements of shape {list(self.shape)}")
         return (x.with_shape(self.shape),)
@@ -48,7 +48,8 @@ class QReshape(Op):
 class QConcat(Op):
     """Tensors of one scale joined along an axis.
 
-    Operands: one or more int8 tensors, equal in every other dimension. Result: int8.
+    Operands: one or more tensors of int8, or of int16, equal in every other dimension. Result: the
+    same element type.
 
     Attributes:
         axis: Axis along which they are joined; negative counts from the end.
@@ -65,7 +66,9 @@ class QConcat(Op):
         axis = normalize_axis(self, self.axis, first.rank)
         total = 0
         for x in operands:
-            check_int8(self, "every operand", x, rank=first.rank)
+            check_activation(self, "every operand", x, rank=first.rank)
+            if x.dtype is not first.dtype:
+                raise self.refuse(f"operands must have one element type, got {first} and {x}")
             rest = (*x.shape[:axis], *x.shape[axis + 1 :])
             if rest != (*first.shape[:axis], *first.shape[axis + 1 :]):
                 raise self.refuse(f"{x} does not join {first} along axis {axis}")
@@ -83,7 +86,8 @@ class QConcat(Op):
 class QTranspose(Op):
     """Axes in another order.
 
-    Operand: ``x`` int8[*]. Result: int8 with dimension ``axes[i]`` of ``x`` at place ``i``.
+    Operand: ``x`` int8[*] or int16[*]. Result: the same element type, with dimension ``axes[i]``
+    of ``x`` at place ``i``.
 
     Attributes:
         axes: A permutation of the operand's axes.
@@ -96,7 +100,7 @@ class QTranspose(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the operand's type with permuted dimensions."""
         (x,) = operands
-        check_int8(self, "input", x)
+        check_activation(self, "input", x)
         if sorted(self.axes) != list(range(x.rank)):
             raise self.refuse(f"axes {self.axes} are not a permutation of {x.rank} axes")
         return (x.with_shape(tuple(x.shape[a] for a in self.axes)),)
@@ -111,7 +115,7 @@ class QTranspose(Op):
 class QSlice(Op):
     """Elements ``start, start + step, ... < stop`` of each axis.
 
-    Operand: ``x`` int8[*]. Result: int8 with the same quantization.
+    Operand: ``x`` int8[*] or int16[*]. Result: the same element type and quantization.
 
     Attributes:
         start: First index of each axis, in [0, dimension).
@@ -128,7 +132,7 @@ class QSlice(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the type of the part."""
         (x,) = operands
-        check_int8(self, "input", x)
+        check_activation(self, "input", x)
         if not len(self.start) == len(self.stop) == len(self.step) == x.rank:
             raise self.refuse(f"start, stop and step need {x.rank} entries each")
         bounds = zip(self.start, self.stop, self.step, x.static_shape, strict=True)
@@ -149,7 +153,7 @@ class QSlice(Op):
 class QPad(Op):
     """A constant value added around the tensor.
 
-    Operand: ``x`` int8[*]. Result: int8 with the same quantization.
+    Operand: ``x`` int8[*] or int16[*]. Result: the same element type and quantization.
 
     Attributes:
         before: Elements added before each axis.
@@ -166,14 +170,14 @@ class QPad(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the grown type."""
         (x,) = operands
-        check_int8(self, "input", x)
-        check_zero_point(self, self.value)
+        check_activation(self, "input", x)
+        check_pad_value(self, self.value, x.dtype)
         if not len(self.before) == len(self.after) == x.rank:
             raise self.refuse(f"before and after need {x.rank} entries each")
         if min((*self.before, *self.after), default=0) < 0:
             raise self.refuse(f"padding must not be negative, got {self.before} and {self.after}")
         sizes = zip(self.before, x.static_shape, self.after, strict=True)
-        return (TensorType(tuple(b + n + a for b, n, a in sizes), DType.I8, x.quant),)
+        return (TensorType(tuple(b + n + a for b, n, a in sizes), x.dtype, x.quant),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the padded values."""

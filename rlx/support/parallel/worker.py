@@ -2,12 +2,11 @@
 
 A signal of the terminal reaches every process of a group. Workers ignore it: the parent ends them
 with SIGTERM, at which a running task cleans up, as at an error.
-
-Tests: tests/unit/support/parallel/test_pool.py
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -56,9 +55,13 @@ def run_in_process(call: Call[T, R]) -> R:
         _busy.set()
         return run_call(call)
     except _Ended:
-        os._exit(STATUS)
+        pass
     finally:
         _busy.clear()
+    # The exception is gone, and with it the frames that it held: a context whose ``with`` statement
+    # the signal came before is closed by this. Exiting in the handler above would leave its folder.
+    gc.collect()
+    os._exit(STATUS)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

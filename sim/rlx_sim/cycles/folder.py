@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,10 +9,9 @@ from rlx.support.errors import SimulationError, UsageError
 from rlx.support.files.golden import read_golden
 from rlx.support.files.scratch import work_folder
 from rlx.targets.verifier import ModelledCycles
-from rlx_cortexm.parts import check_part_clock
+from rlx_cortexm.parts import check_part_clock, flash_of
 from rlx_cortexm.parts import part as part_named
 from rlx_sim.cycles.instruction import instructions
-from rlx_sim.cycles.memory import Flash
 from rlx_sim.cycles.model import CycleModel, UnknownCodeError
 from rlx_sim.cycles.pipeline import UnknownTimingError
 from rlx_sim.cycles.qemu_trace import read_log
@@ -30,15 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from rlx_cortexm.parts import CortexPart
+    from rlx_cortexm.parts import CortexPart, Flash
     from rlx_sim.cycles.instruction import Instruction
     from rlx_sim.cycles.timings import CoreTimings
 
-_FIRST_LAYER: Final = 2
+FIRST_LAYER: Final = 2
 """Readings of the timer before the end of the first layer: of the test program, and its begin."""
-
-_FLASH_WAIT: Final = re.compile(r"([0-9]{1,3})(?::(32|64|128|256))?")
-_BITS: Final = 8
 
 
 def folder_cycles(
@@ -57,7 +52,7 @@ def folder_cycles(
     Args:
         folder: An output folder of ``rlx emit --target cortexm``.
         cpu: Its core.
-        facts: Entries of its manifest: the prefix of its C identifiers, part and clock.
+        facts: Entries of its manifest: the prefix of its C identifiers, part, clock, wait states.
         part: Value of ``--part``.
         clock: Clock in hertz.
         flash_wait: Value of ``--flash-wait``.
@@ -74,12 +69,16 @@ def folder_cycles(
     chip = _part(cpu, facts.get("part", {}).get("name") if part is None else part)
     if chip is not None and clock is not None:
         check_part_clock(chip, clock)
+    if flash_wait is None and part is None:
+        flash_wait = facts.get("flash_wait")
     flash = flash_of(chip, flash_wait)
     _check_wait_states(cpu, flash)
     if progress is not None:
         progress("cycles of each layer")
     with plain_folder(folder) as plain, work_folder("cycles") as work:
-        run = _traced_run(plain, cpu, str(facts["prefix"]), flash, work, timeout_s)
+        run = traced_run(
+            plain, cpu, str(facts["prefix"]), work, reads=flash.wait_states > 0, timeout_s=timeout_s
+        )
     try:
         by_bound = [_layers(CycleModel(run.code, timings, flash, bound), run) for bound in Bound]
     except (UnknownCodeError, UnknownTimingError) as e:
@@ -100,7 +99,7 @@ def folder_cycles(
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class TracedRun:
     """A run of one frame with hooks.
 
     Attributes:
@@ -116,18 +115,30 @@ class _Run:
     tools: Mapping[str, str]
 
 
-def _traced_run(
-    folder: Path, cpu: str, prefix: str, flash: Flash, work: Path, timeout_s: float
-) -> _Run:
-    """Build and run the firmware under unicorn, or QEMU if that alone has the core."""
+def traced_run(
+    folder: Path, cpu: str, prefix: str, work: Path, *, reads: bool, timeout_s: float
+) -> TracedRun:
+    """Build and run the firmware under unicorn, or QEMU if that alone has the core.
+
+    Args:
+        folder: An output folder with golden vectors.
+        cpu: Core that it is built for.
+        prefix: Prefix of its C identifiers.
+        work: Folder for intermediate files.
+        reads: Whether to trace reads of constants, if the core is unicorn's.
+        timeout_s: Wall-clock limit of each step.
+
+    Raises:
+        ToolMissingError: GCC for Arm or an emulator is not installed.
+        SimulationError: The C does not build or crashed.
+        TimeLimitError: It took too long.
+    """
     build = FirmwareBuild(cpu, "gcc")
     file = work / "trace"
     firmware = hooked_firmware(folder, prefix, build, work)
-    simulator: Unicorn | Qemu
-    if firmware.cpu.unicorn:
-        simulator = Unicorn(build, file, reads=flash.wait_states > 0)
-    else:
-        simulator = Qemu(build, file)
+    simulator: Unicorn | Qemu = (
+        Unicorn(build, file, reads=reads) if firmware.cpu.unicorn else Qemu(build, file)
+    )
     run = simulator.run(firmware, read_golden(folder).first(1), work, timeout_s=timeout_s)
     if firmware.cpu.unicorn:
         trace = Trace.read(file)
@@ -136,32 +147,7 @@ def _traced_run(
         with file.open(encoding="utf-8", errors="replace") as lines:
             trace = read_log(lines, reading)
     code = {one.address: one for one in instructions(listing(firmware.elf))}
-    return _Run(layer_counts(run.log, folder), trace, code, simulator.tools())
-
-
-def flash_of(chip: CortexPart | None, flash_wait: str | None) -> Flash:
-    """Return the memory of a part, with other wait states if requested.
-
-    Raises:
-        UsageError: ``flash_wait`` is not a number of wait states, or of states and bits.
-    """
-    match = None if flash_wait is None else _FLASH_WAIT.fullmatch(flash_wait)
-    if flash_wait is not None and match is None:
-        raise UsageError(
-            f"expected 0 to 999 wait states, or states and bits of a read, got {flash_wait!r}",
-            where="--flash-wait",
-            hint="write --flash-wait 4, or 4:64 for reads of 64 bits; 32, 128 and 256 are known",
-        )
-    states = int(match[1]) if match else (chip.wait_states if chip else 0) or 0
-    if chip is None:
-        return Flash(states, int((match and match[2]) or 32) // _BITS)
-    return Flash(
-        states,
-        int((match and match[2]) or chip.read_bits) // _BITS,
-        chip.prefetch,
-        chip.code_cache_bytes,
-        chip.data_cache_bytes,
-    )
+    return TracedRun(layer_counts(run.log, folder), trace, code, simulator.tools())
 
 
 def _timings(cpu: str) -> CoreTimings:
@@ -220,10 +206,10 @@ def _clock_mhz(
     return None if emitted is None else float(emitted["clock_mhz"])
 
 
-def _layers(model: CycleModel, run: _Run) -> Sequence[int]:
+def _layers(model: CycleModel, run: TracedRun) -> Sequence[int]:
     """Return the cycles of each layer, without those of the hooks themselves."""
     trace, count = run.trace, len(run.instructions)
-    intervals = trace.intervals[_FIRST_LAYER:]
+    intervals = trace.intervals[FIRST_LAYER:]
     # Two calls of the hook in a row are after the layers.
     hook = model.cycles(trace, intervals[count + 1])
     return [max(0, model.cycles(trace, one) - hook) for one in intervals[:count]]

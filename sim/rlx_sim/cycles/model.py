@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rlx_sim.cycles.memory import Flash
+from rlx_cortexm.parts import Flash
 from rlx_sim.cycles.pipeline import block_cycles
 from rlx_sim.cycles.timings import Bound
 
@@ -22,6 +22,25 @@ Block = tuple[int, int]
 
 class UnknownCodeError(Exception):
     """A block that is not in the listing of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineEntry:
+    """Lines of code that a pair of blocks enters.
+
+    Attributes:
+        block: Number of the second block.
+        line: Its first line.
+        count: Entries of that line; 0 if the first block ended in it.
+        next_lines: Entries of each further line of the block.
+        is_sequential: Whether the second block is the one at the first one's end.
+    """
+
+    block: int
+    line: int
+    count: int
+    next_lines: Counter[int]
+    is_sequential: bool
 
 
 @dataclass(slots=True)
@@ -108,17 +127,31 @@ class CycleModel:
         A cache is taken to keep the lines that are waited for longest without it.
         """
         waits: Counter[int] = Counter()
-        for before, after, count in interval.pairs:
-            start, size = trace.blocks[after]
-            first, *next_lines = self.flash.lines(start, start + size)
-            sequential = self.flash.sequential(self._block((start, size), is_taken=False), size)
-            waits.update(dict.fromkeys(next_lines, count * sequential))
-            end = sum(trace.blocks[before]) if before >= 0 else start
-            if (end - 1) // self.flash.line_bytes != first:
-                waits[first] += count * (sequential if end == start else self.flash.wait_states)
+        for entry in self.entries(trace, interval):
+            block = trace.blocks[entry.block]
+            sequential = self.flash.sequential(self._block(block, is_taken=False), block[1])
+            waits.update({k: count * sequential for k, count in entry.next_lines.items()})
+            first = sequential if entry.is_sequential else self.flash.wait_states
+            waits[entry.line] += entry.count * first
         cached = self.flash.code_cache_bytes // self.flash.line_bytes
         ranked = [cycles for _, cycles in waits.most_common()]
         return self.flash.wait_states * len(ranked[:cached]) + sum(ranked[cached:])
+
+    def entries(self, trace: Trace, interval: Interval) -> list[LineEntry]:
+        """Return the lines of code that an interval enters, by pair of blocks."""
+        entries = []
+        for before, after, count in interval.pairs:
+            start, size = trace.blocks[after]
+            first, *next_lines = self.flash.lines(start, start + size)
+            end = sum(trace.blocks[before]) if before >= 0 else start
+            is_new = (end - 1) // self.flash.line_bytes != first
+            entries.append(
+                LineEntry(
+                    after, first, count if is_new else 0, Counter(dict.fromkeys(next_lines, count)),
+                    is_sequential=end == start,
+                )
+            )  # fmt: skip
+        return entries
 
     def _constants(self, interval: Interval) -> int:
         nbytes = self.flash.line_bytes

@@ -16,15 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx_c.program import LayerStep, LoweredProgram
+    from rlx_cortexm.cycles import CyclePrediction
 
 
-def estimate(program: LoweredProgram) -> Mapping[str, Any]:
-    """Return layers and totals, ready for JSON."""
-    layers = layer_rows(program)
+def estimate(
+    program: LoweredProgram, prediction: CyclePrediction | None = None
+) -> Mapping[str, Any]:
+    """Return layers and totals, ready for JSON; with cycles if there is a predictor of them."""
+    layers = layer_rows(program, prediction)
+    timing = {}
+    if prediction is not None:
+        cycles = sum(layer["cycles"] for layer in layers)
+        timing = {"cycles": cycles, "timing": prediction.timing(cycles).as_json()}
     return {
         "layers": layers,
         "macs": sum(layer["macs"] for layer in layers),
         "instructions": sum(layer["instructions"] for layer in layers),
+        **timing,
         "constant_bytes": program.constant_bytes,
         "packed_bytes": sum(step.layer.packed_bytes for step in program.steps),
         "code_bytes": code_bytes(program.kernels, len(program.steps)),
@@ -33,13 +41,19 @@ def estimate(program: LoweredProgram) -> Mapping[str, Any]:
     }
 
 
-def layer_rows(program: LoweredProgram) -> list[dict[str, Any]]:
+def layer_rows(
+    program: LoweredProgram, prediction: CyclePrediction | None = None
+) -> list[dict[str, Any]]:
     """Return each layer's row of the report; ``ram_bytes`` are those of the arena in use."""
     alive = alive_bytes(program.plan, scratch_places(program))
-    return [_row(program, step, ram) for step, ram in zip(program.steps, alive, strict=True)]
+    return [_row(step, ram, prediction) for step, ram in zip(program.steps, alive, strict=True)]
 
 
-def _row(program: LoweredProgram, step: LayerStep, ram_bytes: int) -> dict[str, Any]:
+def _row(step: LayerStep, ram_bytes: int, prediction: CyclePrediction | None) -> dict[str, Any]:
+    timing = {}
+    if prediction is not None:
+        cycles = prediction.layer(step, constant_bytes(step))
+        timing = {"cycles": cycles, "milliseconds": prediction.milliseconds(cycles)}
     return {
         "index": step.index,
         "op": step.node.op.name,
@@ -50,14 +64,15 @@ def _row(program: LoweredProgram, step: LayerStep, ram_bytes: int) -> dict[str, 
         "weight_bits": step.layer.weight_bits,
         "kernel": step.candidate.name,
         "instructions": step.candidate.instructions,
-        "constant_bytes": _constant_bytes(step),
+        **timing,
+        "constant_bytes": constant_bytes(step),
         "code_bytes": kernel_bytes(step.layer.kernel),
         "scratch_bytes": step.layer.scratch_bytes,
         "ram_bytes": ram_bytes,
     }
 
 
-def _constant_bytes(step: LayerStep) -> int:
+def constant_bytes(step: LayerStep) -> int:
     """Return the bytes of a layer's tables and constant operands."""
     constants = {value for value in step.layer.operands if value.constant is not None}
     tables = sum(table.nbytes for table in step.layer.tables)

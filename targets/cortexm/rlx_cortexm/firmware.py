@@ -32,6 +32,10 @@ COPIED = (
 """Files that are the same for every model; in the makefile the default core differs."""
 
 
+MEASURING = ("layer_cycles.c", "layer_cycles.h")
+"""Example of a layer hook, which measures cycles on a board."""
+
+
 @dataclass(frozen=True, slots=True)
 class FirmwareBuffer:
     """Properties of one input or output of ``<prefix>_run`` that the test program needs.
@@ -119,6 +123,9 @@ def firmware_files(
     makefile = f"{FOLDER}/Makefile"
     files[makefile] = files[makefile].replace(f"CPU ?= {DEFAULT_CORE.name}\n", f"CPU ?= {cpu}\n")
     templates, ports = environment(folder), {"inputs": inputs, "outputs": outputs}
+    for name in MEASURING:
+        template = templates.get_template(f"{name}.j2")
+        files[f"{FOLDER}/{name}"] = template.render(prefix=prefix, macro=prefix.upper())
     files[f"{FOLDER}/host.c"] = templates.get_template("host.c.j2").render(ports)
     if weights_file is not None:
         text = templates.get_template("weights.S.j2").render(weights_file=weights_file)

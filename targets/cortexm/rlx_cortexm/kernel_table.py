@@ -11,7 +11,7 @@ from rlx.support import config
 from rlx.support.text.tables import Column, Table, lay_out
 from rlx_c.losers import losers
 from rlx_cortexm.code_size import code_sizes
-from rlx_cortexm.kernels.rules import RULES
+from rlx_cortexm.kernels.rules import tactics_of
 from rlx_cortexm.program import choice_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _absent(node: Node, core: CortexCore) -> Iterator[tuple[str, str]]:
     """Yield the tactics without a kernel for a node, each with the reason."""
     reasons: dict[str, str] = {}
     present = set()
-    for tactic in RULES[type(node.op)]:
+    for tactic in tactics_of(node):
         match = re.match(r"`(.+?)`", tactic.summary)
         name = match[1] if match else "?"
         if tactic.vectors and not core.vectors:

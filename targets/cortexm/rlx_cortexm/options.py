@@ -16,9 +16,18 @@ from rlx.support.text.units import check_clock, parse_bytes, parse_clock
 from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES
 from rlx_c.reserved import check_header_prefix, prefix_of
 from rlx_cortexm.core import ALIASES, CORES, CPU_MEANINGS, DEFAULT_CORE, CortexCore, core_name
+from rlx_cortexm.cycles import CyclePrediction
 from rlx_cortexm.labels import parse_labels
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
-from rlx_cortexm.parts import CortexPart, boards, check_part_clock, parts
+from rlx_cortexm.parts import (
+    CortexPart,
+    Flash,
+    boards,
+    check_part_clock,
+    flash_of,
+    parse_flash_wait,
+    parts,
+)
 from rlx_cortexm.parts import part as part_named
 from rlx_cortexm.timing import cycle_range
 
@@ -80,9 +89,15 @@ class CortexMOptions:
     )
     clock: float | None = field(
         default=None,
-        metadata={"help": "Clock that a range of milliseconds is computed for, as 64MHz."
+        metadata={"help": "Clock that milliseconds are computed for, as 64MHz."
                   "  [default: maximum of --part]",
                   "metavar": "CLOCK", "parse": parse_clock},
+    )  # fmt: skip
+    flash_wait: str | None = field(
+        default=None,
+        metadata={"help": "Wait states of the flash that cycles are predicted for: 4, or 4:64 for"
+                  " reads of 64 bits.  [default: those of --part, else 0]",
+                  "metavar": "STATES"},
     )  # fmt: skip
     ram: int | None = field(
         default=None,
@@ -154,6 +169,8 @@ class CortexMOptions:
 
     def __post_init__(self) -> None:
         check_clock(self.clock)
+        if self.flash_wait is not None:
+            parse_flash_wait(self.flash_wait)
         if self.cpu:
             object.__setattr__(self, "cpu", core_name(self.cpu))
         self._resolve_part()
@@ -217,9 +234,33 @@ class CortexMOptions:
     @property
     def cycles(self) -> CycleRange | None:
         """Cycles of an instruction at the clock; None without a clock or a part."""
+        clock = self.clock_hz
+        return None if clock is None else cycle_range(self.cpu, clock, self.flash_memory)
+
+    @property
+    def clock_hz(self) -> float | None:
+        """Clock: of the option, or the maximum of the part; None without both."""
         chip = self.chip
-        clock = chip.clock_mhz * 1e6 if self.clock is None and chip is not None else self.clock
-        return None if clock is None else cycle_range(self.cpu, clock, chip)
+        return chip.clock_mhz * 1e6 if self.clock is None and chip is not None else self.clock
+
+    @property
+    def flash_memory(self) -> Flash:
+        """Memory of the part, with the wait states of the option."""
+        return flash_of(self.chip, self.flash_wait)
+
+    @property
+    def has_timing(self) -> bool:
+        """Whether cycles are predicted: a part, a clock or wait states are given."""
+        return not (self.part is None and self.clock is None and self.flash_wait is None)
+
+    @property
+    def prediction(self) -> CyclePrediction | None:
+        """Predictor of cycles; None if none are requested, or the core has no rates."""
+        if not self.has_timing:
+            return None
+        clock = self.clock_hz
+        megahertz = None if clock is None else clock / 1e6
+        return CyclePrediction.of(self.cpu, self.flash_memory, megahertz)
 
     @property
     def weights_in_file(self) -> bool:

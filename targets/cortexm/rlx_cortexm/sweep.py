@@ -85,7 +85,7 @@ def part_sweep_with(estimate: Estimate) -> Sweep:
 
 def _lowered_for_core(options: CortexMOptions) -> Hashable:
     """Return the options without those that change no kernel."""
-    return replace(options, part=None, clock=None)
+    return replace(options, part=None, clock=None, flash_wait=None)
 
 
 def _attempts_on_part(

@@ -73,6 +73,8 @@ class CortexM(Target):
         emitter = Emitter(lowered, options)
         report = _fitting_estimate(lowered, options, emitter)
         facts = {"prefix": emitter.prefix, "cpu": options.cpu, **_part_facts(options)}
+        if "timing" in report:
+            facts["timing"] = report["timing"]
         if emitter.weights_file is not None:
             facts["weights_file"] = emitter.weights_file.facts()
         return Emission(
@@ -122,7 +124,7 @@ def _fitting_estimate(
     lowered: LoweredProgram, options: CortexMOptions, emitter: Emitter
 ) -> Mapping[str, Any]:
     """Return the estimate, or raise DoesNotFitError."""
-    report = estimate(lowered)
+    report = estimate(lowered, options.prediction)
     if emitter.states:
         report = {**report, "states": emitter.states}
     if options.weights_in_file:
@@ -148,7 +150,7 @@ def _fitting_estimate(
 
 
 def _part_facts(options: CortexMOptions) -> dict[str, Any]:
-    """Return the part and the cycles at its clock, for ``rlx verify`` and reports."""
+    """Return part, wait states and cycles at the clock, for ``rlx verify`` and reports."""
     chip, cycles = options.chip, options.cycles
     facts: dict[str, Any] = {}
     if chip is not None:
@@ -156,6 +158,8 @@ def _part_facts(options: CortexMOptions) -> dict[str, Any]:
         facts["part"] = {"name": chip.name, **limits}
     if cycles is not None:
         facts["cycles"] = cycles.as_json()
+    if options.flash_wait is not None:
+        facts["flash_wait"] = options.flash_wait
     return facts
 
 

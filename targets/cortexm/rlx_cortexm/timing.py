@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from rlx.targets.milliseconds import CycleRange
 
 if TYPE_CHECKING:
-    from rlx_cortexm.parts import CortexPart
+    from rlx_cortexm.parts import Flash
 
 _IN_ORDER: Final = (1.0, 2.0)
 _DUAL_ISSUE: Final = (0.5, 2.0)
@@ -46,25 +46,23 @@ CONSTANT_READS: Final = 1 / 3
 """Share of the instructions that read constants: above the 0.29 of a network of matrices on a
 Cortex-M3, the highest share counted."""
 
-_INSTRUCTION_BITS: Final = 32
+_INSTRUCTION_BYTES: Final = 4
 """Size of the longest instruction."""
 
 
-def cycle_range(cpu: str, clock_hz: float, part: CortexPart | None) -> CycleRange:
+def cycle_range(cpu: str, clock_hz: float, flash: Flash) -> CycleRange:
     """Return the cycles of an instruction.
 
     Args:
         cpu: GCC's name of the core, possibly with extensions.
         clock_hz: Its clock.
-        part: Microcontroller whose flash the code is in; None for memory without wait states.
+        flash: Memory with code and constants.
     """
     low, high, document = CYCLES[cpu.partition("+")[0]]
-    megahertz = clock_hz / 1e6
-    if part is None or part.wait_states is None:
-        memory = "memory without wait states"
-        return CycleRange(low, high, megahertz, f"{document}, {memory}")
-    waits = part.wait_states
-    high += waits * (_INSTRUCTION_BITS / part.read_bits + CONSTANT_READS)
+    megahertz, waits = clock_hz / 1e6, flash.wait_states
+    if not waits:
+        return CycleRange(low, high, megahertz, f"{document}, memory without wait states")
+    high += waits * (_INSTRUCTION_BYTES / flash.line_bytes + CONSTANT_READS)
     rounded = math.ceil(high * 10) / 10
     memory = f"up to {waits} wait states without cache"
     return CycleRange(low, rounded, megahertz, f"{document}, {memory}")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx.support.text.tables import Column, Figures, ReportFigure, Table, share_text, text_of
-from rlx.targets.milliseconds import Milliseconds
+from rlx.targets.milliseconds import CycleTiming, Milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rlx.support.text.tables import View
 
@@ -28,14 +28,38 @@ def view(report: Mapping[str, Any], device: str) -> View:
 
 def _layers(report: Mapping[str, Any], device: str) -> Table:
     layers, whole = report["layers"], report["instructions"]
+    timed = [key for key in ("cycles", "milliseconds") if layers and layers[0].get(key) is not None]
+    rows = tuple(
+        (
+            one["name"], _op(one["op"]), _shape(one["result"]), one["macs"],
+            one["instructions"], *(one[key] for key in timed),
+            share_text(one["instructions"], whole), _flash(one, report), one["ram_bytes"],
+            one["constant_bytes"], one["code_bytes"], one["scratch_bytes"], one["weight_bits"],
+            one["kernel"], one["result"],
+        )
+        for one in layers
+    )  # fmt: skip
+    heaviest = max(range(len(layers)), key=lambda i: layers[i]["instructions"], default=None)
+    title = f"Layers on a {device}, predicted"
+    return Table(title, _columns(report, timed), rows, heaviest, total="all")
+
+
+def _columns(report: Mapping[str, Any], timed: Sequence[str]) -> tuple[Column, ...]:
+    """Return the columns of the layers; those of cycles are among the given keys."""
     stored = report.get("weights_file_bytes", 0)
     flash = report["constant_bytes"] + report["code_bytes"]
-    columns = (
+    times = [
+        Column("cycles", total=report["cycles"]) if key == "cycles"
+        else Column("ms", total=report["timing"]["milliseconds"])
+        for key in timed
+    ]  # fmt: skip
+    return (
         Column("layer", shortest=12),
         Column("op", priority=3),
         Column("out", priority=5),
         Column("MACs", priority=4, total=report["macs"]),
-        Column("instr.", total=whole),
+        Column("instr.", total=report["instructions"]),
+        *times,
         Column("%", priority=2, right=True, total="100", meaning="share of the instructions"),
         Column("flash", "B", priority=1, total=flash),
         Column("RAM", "B", priority=1, total=report["arena_bytes"]),
@@ -46,19 +70,12 @@ def _layers(report: Mapping[str, Any], device: str) -> Table:
         Column("kernel", priority=10),
         Column("type", priority=11),
     )
-    rows = tuple(
-        (
-            one["name"], _op(one["op"]), _shape(one["result"]), one["macs"],
-            one["instructions"], share_text(one["instructions"], whole),
-            (0 if stored else one["constant_bytes"]) + one["code_bytes"], one["ram_bytes"],
-            one["constant_bytes"],
-            one["code_bytes"], one["scratch_bytes"], one["weight_bits"], one["kernel"],
-            one["result"],
-        )
-        for one in layers
-    )  # fmt: skip
-    heaviest = max(range(len(layers)), key=lambda i: layers[i]["instructions"], default=None)
-    return Table(f"Layers on a {device}, predicted", columns, rows, heaviest, total="all")
+
+
+def _flash(layer: Mapping[str, Any], report: Mapping[str, Any]) -> int:
+    """Return the bytes of flash of a layer: its code, and its constants unless in a file."""
+    stored = report.get("weights_file_bytes", 0)
+    return int((0 if stored else layer["constant_bytes"]) + layer["code_bytes"])
 
 
 def _op(name: str) -> str:
@@ -81,6 +98,7 @@ def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
     return (
         ReportFigure("instructions", report["instructions"], note=each),
+        *_cycles(report),
         *_time(report),
         ReportFigure(
             "flash", constants + code, "B",
@@ -114,6 +132,14 @@ def _states(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     nbytes = sum(one["bytes"] for one in states)
     names = ", ".join(one["name"] for one in states)
     return (ReportFigure("states", nbytes, "B", f"RAM in a struct of yours: {names}"),)
+
+
+def _cycles(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
+    """Return the predicted cycles; nothing if they were not requested."""
+    if "timing" not in report:
+        note = "not predicted: no rates of this core with this memory"
+        return (ReportFigure("cycles", None, note=note),) if "milliseconds" in report else ()
+    return (ReportFigure("cycles", report["cycles"], note=CycleTiming(**report["timing"]).basis),)
 
 
 def _time(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:

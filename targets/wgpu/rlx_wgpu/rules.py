@@ -12,7 +12,7 @@ import numpy as np
 
 from rlx.ir import DType, Refusal, RuleTable
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
-from rlx.ops.q import QMean
+from rlx.ops.q import QMean, computes_int16
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,8 @@ def refusal_of(node: Node) -> Refusal | None:
 
 def _type_reason(node: Node) -> str | None:
     """Return the reason that the types of a node are refused, if they are."""
+    if computes_int16(node):
+        return "its activations are int16; the backend computes int8"
     types = [*(o.type for o in node.operands), *node.types]
     wide = sorted({t.dtype.value for t in types if held_type(t.dtype).itemsize > _MAX_ITEM_BYTES})
     return f"the device holds no elements of {', '.join(wide)}" if wide else None

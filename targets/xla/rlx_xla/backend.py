@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rlx.ir import Refusal, Stage
 from rlx.memory import plan_memory
 from rlx.ops.nn import NnOp
+from rlx.ops.q import computes_int16
 from rlx_xla.platforms import PLATFORMS, absence, compiler_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class XlaBackend:
         if isinstance(node.op, NnOp):
             return Refusal("it is run as its decomposition")
         table = _rules()
+        if computes_int16(node):
+            return Refusal("its activations are int16, and its lowering computes int8", table.hint)
         reason = table.reason(type(node.op))
         return None if reason is None else Refusal(reason, table.hint)
 

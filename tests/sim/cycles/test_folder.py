@@ -4,9 +4,6 @@ import pytest
 
 import rlx
 from rlx.targets.verifier import modelled_cycles
-from rlx_cortexm.parts import part
-from rlx_sim.cycles.folder import flash_of
-from rlx_sim.cycles.memory import Flash
 from support import ROOT
 
 
@@ -45,14 +42,3 @@ def test_vector_code_is_traced_under_qemu(tmp_path):
     assert instructions / 2 <= modelled.total[0] <= modelled.total[1] <= 3 * instructions
     assert not modelled.is_published
     assert modelled_cycles("cortexm", folder) == modelled
-
-
-def test_memory_of_parts():
-    assert flash_of(None, None) == Flash()
-    assert flash_of(None, "4") == Flash(4, 4)
-    assert flash_of(None, "4:128") == Flash(4, 16)
-    board = flash_of(part("nucleo-l4r5zi"), None)
-    assert board == Flash(5, 8, prefetch=True, code_cache_bytes=1024, data_cache_bytes=256)
-    assert flash_of(part("nucleo-l4r5zi"), "2").wait_states == 2
-    # Its sources give no wait states.
-    assert flash_of(part("nrf52840"), None).wait_states == 0

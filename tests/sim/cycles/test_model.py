@@ -2,8 +2,8 @@
 
 import pytest
 
+from rlx_cortexm.parts import Flash
 from rlx_sim.cycles.instruction import instructions
-from rlx_sim.cycles.memory import Flash
 from rlx_sim.cycles.model import CycleModel, UnknownCodeError
 from rlx_sim.cycles.qemu_trace import read_log
 from rlx_sim.cycles.timings import Bound, timings_of

@@ -21,7 +21,9 @@ def compare(data: bytes, seed: int = 0, runs: int = 2) -> None:
     for _ in range(runs):
         inputs = {}
         for place, value in enumerate(graph.inputs):
-            array = random.integers(-128, 128, value.type.static_shape).astype(np.int8)
+            dtype = value.type.dtype.numpy
+            ends = np.iinfo(dtype)
+            array = random.integers(ends.min, ends.max + 1, value.type.static_shape).astype(dtype)
             inputs[value.name] = array
             interpreter.set_input(array, place)
         interpreter.invoke()

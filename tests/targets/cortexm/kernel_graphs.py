@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from targets.cortexm.graph_builder import GraphBuilder
+from targets.cortexm.int16_graphs import int16
 
 from rlx.ir import DType, Graph, QuantParams, TensorType, f32, i8
 from rlx.ops.numerics.exponential import softmax_scaling
@@ -392,6 +393,6 @@ def casts() -> Graph:
 
 KERNEL_GRAPHS = (
     convolutions, depthwise, arithmetic, reductions, moves, recurrent, resized, classifier, bridges,
-    conversions, casts,
+    conversions, casts, int16,
 )  # fmt: skip
 """Functions that return the graphs."""

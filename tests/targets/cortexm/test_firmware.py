@@ -8,7 +8,7 @@ from rlx.ops.q import QClamp
 from rlx.support.files.paths import template_root
 from rlx.support.process import run
 from rlx.targets import load
-from rlx_cortexm.firmware import COPIED, FirmwareBuffer, firmware_files
+from rlx_cortexm.firmware import COPIED, MEASURING, FirmwareBuffer, firmware_files
 from rlx_sim.firmware.host_c import HostC
 from rlx_sim.protocol import compare
 from support import require_program
@@ -22,7 +22,7 @@ def test_files_of_the_test_program():
         [FirmwareBuffer("8", "int32_t")],
         arena_bytes="9",
     )
-    assert set(files) == {f"test/{name}" for name in (*COPIED, "host.c", "main.c")}
+    assert set(files) == {f"test/{name}" for name in (*COPIED, *MEASURING, "host.c", "main.c")}
     main = files["test/main.c"]
     assert '#include "net.h"' in main
     assert "golden/input_0.npy" in main
@@ -36,7 +36,8 @@ def test_every_file_of_the_folder_is_emitted():
     folder = template_root() / "cortexm" / "firmware"
     files = (p for p in folder.rglob("*") if p.is_file() and p.parent.name != "__pycache__")
     found = {p.relative_to(folder).as_posix() for p in files}
-    assert found == {*COPIED, "host.c.j2", "main.c.j2", "weights.S.j2"}
+    rendered = {f"{name}.j2" for name in (*MEASURING, "host.c", "main.c", "weights.S")}
+    assert found == {*COPIED, *rendered}
 
 
 def test_folder_runs_on_the_host_by_make(tmp_path):

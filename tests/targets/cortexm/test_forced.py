@@ -4,6 +4,12 @@ import pytest
 from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.graph_builder import GraphBuilder, emit_graph, golden_of, write
 from targets.cortexm.kernel_graphs import RELU, WHOLE, convolutions
+from targets.cortexm.network_layers import (
+    dense_layers_of_networks,
+    depthwise_of_networks,
+    elements,
+    layers_of_networks,
+)
 
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QSub, Window
@@ -286,58 +292,6 @@ def test_lines_of_every_kernel_are_short(kernel):
         files = emit_graph(graph_for(kernel)).files
     lines = [line for name in files if name.startswith("src/") for line in files[name].splitlines()]
     assert [line for line in lines if len(line) > 100 or line != line.rstrip()] == []
-
-
-def layers_of_networks():
-    """Return a graph with the kinds of layers that small networks have."""
-    builder = GraphBuilder("layers")
-    for inputs, outputs in ((8, 16), (16, 32), (60, 33), (64, 64)):
-        builder.conv((1, 12, 12, inputs), outputs, (1, 1), **RELU)
-    builder.conv((1, 6, 6, 57), 30, (1, 1))
-    builder.conv((1, 3, 3, 25), 31, (1, 1), **RELU)
-    builder.conv((1, 49, 10, 1), 16, (10, 4), stride=(2, 2), **RELU)
-    builder.conv((1, 16, 16, 3), 16, (3, 3), **RELU)
-    builder.conv((1, 24, 24, 3), 8, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
-    builder.conv((1, 16, 16, 16), 32, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
-    builder.conv((1, 8, 8, 16), 16, (3, 3))
-    builder.conv((1, 16, 16, 16), 32, (1, 1), stride=(2, 2), padding=WHOLE)
-    builder.conv((1, 8, 8, 32), 32, (3, 3), **RELU)
-    builder.conv((1, 6, 9, 20), 11, (3, 3), padding=WHOLE)
-    return builder.graph
-
-
-def depthwise_of_networks():
-    """Return a graph with the kinds of depthwise layers that small networks have."""
-    builder = GraphBuilder("depthwise")
-    outside = ((0, 1), (0, 1))
-    builder.conv((1, 25, 5, 32), 32, (3, 3), groups=32, **RELU)
-    builder.conv((1, 24, 24, 8), 8, (3, 3), groups=8, **RELU)
-    builder.conv((1, 24, 24, 16), 16, (3, 3), groups=16, stride=(2, 2), padding=outside, **RELU)
-    builder.conv((1, 6, 6, 57), 57, (3, 3), groups=57, **RELU)
-    builder.conv((1, 6, 6, 25), 25, (3, 3), groups=25, stride=(2, 2), padding=outside)
-    return builder.graph
-
-
-def dense_layers_of_networks():
-    """Return a graph with the kinds of dense layers that small networks have."""
-    builder = GraphBuilder("dense")
-    for inputs, outputs in ((640, 128), (128, 128), (128, 8), (8, 128), (64, 12), (64, 10)):
-        builder.dense((1, inputs), outputs, low=-128, zero_point=-128)
-    builder.dense((1, 256), 10, builder.factors(10, 256))
-    builder.dense((5, 30), 7)
-    return builder.graph
-
-
-def elements():
-    """Return a graph with the kinds of sums and pools that small networks have."""
-    builder = GraphBuilder("elements")
-    shape = (1, 8, 8, 64)
-    for attributes in ({}, {"low": -128, "zero_point": -128}, {"x_rescale": Rescale.of(0.49)}):
-        builder.binary(QAdd, builder.input(*shape), builder.input(*shape), **attributes)
-    builder.binary(QAdd, builder.input(*shape), builder.input(64))
-    for size, channels in (((25, 5), 64), ((8, 8), 64), ((3, 3), 22)):
-        builder.node(QAveragePool2d(window=Window(size)), builder.input(1, *size, channels))
-    return builder.graph
 
 
 @pytest.mark.qemu

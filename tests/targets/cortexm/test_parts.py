@@ -12,7 +12,7 @@ from rlx.support.errors import DoesNotFitError, UsageError
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.options import CPU_NAMES
-from rlx_cortexm.parts import boards, part, parts
+from rlx_cortexm.parts import Flash, boards, flash_of, part, parts
 from support import ROOT
 from support.messages import raises
 
@@ -210,3 +210,14 @@ def test_command_line(capsys):
     assert "\n--part\n" in listed
     for key in (*parts(), *boards()):
         assert f"\n{key} " in listed
+
+
+def test_memory_of_parts():
+    assert flash_of(None, None) == Flash()
+    assert flash_of(None, "4") == Flash(4, 4)
+    assert flash_of(None, "4:128") == Flash(4, 16)
+    board = flash_of(part("nucleo-l4r5zi"), None)
+    assert board == Flash(5, 8, prefetch=True, code_cache_bytes=1024, data_cache_bytes=256)
+    assert flash_of(part("nucleo-l4r5zi"), "2").wait_states == 2
+    # Its sources give no wait states.
+    assert flash_of(part("nrf52840"), None).wait_states == 0

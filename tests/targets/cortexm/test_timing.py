@@ -7,7 +7,7 @@ from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 from rlx.targets.milliseconds import CycleRange, Milliseconds
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.options import CPU_NAMES
-from rlx_cortexm.parts import boards, part, parts
+from rlx_cortexm.parts import Flash, boards, flash_of, part, parts
 from rlx_cortexm.timing import CYCLES, cycle_range
 
 DUAL_ISSUE = ("cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85")
@@ -19,7 +19,7 @@ def test_every_core_has_cycles():
 
 @pytest.mark.parametrize("cpu", CPU_NAMES)
 def test_range_of_a_core_is_ordered_and_has_a_document(cpu):
-    cycles = cycle_range(cpu, 64e6, None)
+    cycles = cycle_range(cpu, 64e6, Flash())
     assert cycles.low < cycles.high
     assert (cycles.low < 1) == cpu.startswith(DUAL_ISSUE)
     assert cycles.source.startswith("Arm ")
@@ -29,7 +29,8 @@ def test_range_of_a_core_is_ordered_and_has_a_document(cpu):
 @pytest.mark.parametrize("key", [*parts(), *boards()])
 def test_wait_states_make_only_the_longest_time_longer(key):
     chip = part(key)
-    cycles, bare = (cycle_range(chip.core, 48e6, where) for where in (chip, None))
+    flashes = flash_of(chip, None), Flash()
+    cycles, bare = (cycle_range(chip.core, 48e6, flash) for flash in flashes)
     assert cycles.low == bare.low
     assert (cycles.high > bare.high) == (chip.wait_states is not None)
     assert ("wait states without cache" in cycles.source) == (chip.wait_states is not None)
@@ -37,7 +38,7 @@ def test_wait_states_make_only_the_longest_time_longer(key):
 
 def test_wait_states_are_those_of_each_read():
     # 5 wait states for four instructions of 32 bits, and for one constant in three instructions.
-    high = cycle_range("cortex-m4", 180e6, part("stm32f446")).high
+    high = cycle_range("cortex-m4", 180e6, flash_of(part("stm32f446"), None)).high
     assert 2.0 + 5 / 4 + 5 / 3 <= high < 2.0 + 5 / 4 + 5 / 3 + 0.1
 
 
@@ -56,6 +57,13 @@ def test_clock_is_that_of_the_option_or_the_maximum_of_the_part():
     assert CortexMOptions(clock=64e6).cycles.clock_mhz == 64
     assert CortexMOptions(part="nucleo-f446re").cycles.clock_mhz == 180
     assert CortexMOptions(part="nucleo-f446re", clock=16e6).cycles.clock_mhz == 16
+
+
+def test_wait_states_are_those_of_the_option_or_of_the_part():
+    part_waits = CortexMOptions(part="nucleo-f446re").cycles.high
+    assert CortexMOptions(part="nucleo-f446re", flash_wait="0").cycles.high == 2
+    assert CortexMOptions(part="nucleo-f446re", flash_wait="9").cycles.high > part_waits
+    assert CortexMOptions(clock=64e6, flash_wait="2:64").cycles.high == pytest.approx(3.7)
 
 
 def test_report_and_manifest():

@@ -19,7 +19,7 @@ CHECKED_BY_THE_FUNCTION = {
     "DeviceLike",
     "ExecutorLike",
     "Given",
-    "GraphModule | Graph | HasModule",
+    "GraphModule | Graph | HasModule | Builder",
     "Inputs",
     "Inputs | None",
     "Model",

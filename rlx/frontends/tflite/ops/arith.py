@@ -64,7 +64,7 @@ def _sum(call: Call, make: type[QAdd | QSquaredDifference], bounds: tuple[int, i
     x, y, result = call.quant(0), call.quant(1), call.result_quant
     low, high = bounds
     scale_operands = square_scaling if make is QSquaredDifference else sum_scaling
-    scaling = scale_operands(x.real, y.real, result.real)
+    scaling = scale_operands(x.real, y.real, result.real, bits=call.dtype.bits)
     op = make(
         x_zero_point=x.zero_point,
         y_zero_point=y.zero_point,
@@ -147,15 +147,18 @@ def import_relu(call: Call) -> None:
     """``RELU`` as an operator of its own, which may change scale and zero point."""
     call.arity(1)
     x, result = call.quant(0), call.result_quant
-    low = max(-128, result.zero_point)
+    low, high = quantization.activation_bounds(
+        0.0, None, result.real, result.zero_point, call.dtype
+    )
     if x == result:
-        call.finish(QClamp(low=low), call.value(0))
+        call.finish(QClamp(low=low, high=high), call.value(0))
         return
     op = QRequantize(
         x_zero_point=x.zero_point,
         rescale=rescale_of(call.factor(x, over=result)),
         zero_point=result.zero_point,
         low=low,
+        high=high,
     )
     call.finish(op, call.value(0))
 
@@ -165,7 +168,7 @@ def import_relu6(call: Call) -> None:
     """``RELU6`` as an operator of its own: a clamp, as the interpreter reads only the input."""
     call.arity(1)
     quant = call.same_quant()
-    low, high = quantization.activation_bounds(0.0, 6.0, quant.real, quant.zero_point, DType.I8)
+    low, high = quantization.activation_bounds(0.0, 6.0, quant.real, quant.zero_point, call.dtype)
     call.finish(QClamp(low=low, high=high), call.value(0))
 
 

@@ -207,19 +207,46 @@ class Call:
     def value(self, index: int) -> Value:
         """Return the value of an input of any shape, computed or constant.
 
-        It is int8, or unquantized values where the operator computes with those (see ``is_real``).
+        It has the type of ``activations``, or unquantized values where the operator computes with
+        those (see ``is_real``).
         """
         tensor = self.input(index)
         if self.is_real:
             return self.scope.real(tensor)
-        require_type(tensor, TensorType.INT8)
+        require_type(tensor, self.activations)
         return self.scope.value(tensor.index)
 
     def quant(self, index: int) -> PerTensor:
-        """Return scale and zero point of an int8 input."""
-        tensor = self.input(index)
-        require_type(tensor, TensorType.INT8)
-        return quant_of(tensor)
+        """Return scale and zero point of an input of activations."""
+        return self._activation_quant(self.input(index))
+
+    def _activation_quant(self, tensor: Tensor) -> PerTensor:
+        require_type(tensor, self.activations)
+        quant = quant_of(tensor)
+        if self.is_int16 and quant.zero_point:
+            raise UnsupportedError(
+                f"{tensor.label} is int16 with the zero point {quant.zero_point}, expected 0",
+                hint="quantize the model again: int16 activations are symmetric by definition",
+            )
+        return quant
+
+    @property
+    def activations(self) -> TensorType:
+        """Element type of the activations that the operator reads and writes."""
+        return TensorType.INT16 if self.is_int16 else TensorType.INT8
+
+    @property
+    def dtype(self) -> DType:
+        """The same as a type of the graph."""
+        return DTYPES[self.activations]
+
+    @property
+    def is_int16(self) -> bool:
+        """Whether the operator computes with int16, apart from states and constants."""
+        if self.operator.name in BETWEEN_TYPES:
+            return False
+        given = (t for t in self.inputs if t.data is None and not t.is_variable)
+        return any(t.type is TensorType.INT16 for t in (*given, *self.outputs))
 
     @property
     def is_uint8(self) -> bool:
@@ -248,9 +275,8 @@ class Call:
 
     @property
     def result_quant(self) -> PerTensor:
-        """Scale and zero point of the int8 output."""
-        require_type(self.output, TensorType.INT8)
-        return quant_of(self.output)
+        """Scale and zero point of the output."""
+        return self._activation_quant(self.output)
 
     def check_moves(self, index: int = 0) -> None:
         """Check that the outputs can hold elements of an input unchanged."""
@@ -261,8 +287,7 @@ class Call:
         """Return scale and zero point of an input, which must be those of the outputs."""
         x_quant = self.quant(index)
         for output in self.outputs:
-            require_type(output, TensorType.INT8)
-            y_quant = quant_of(output)
+            y_quant = self._activation_quant(output)
             if not is_near(x_quant.params, y_quant.params):
                 raise UnsupportedError(
                     f"input and output must share scale and zero point, but {show(x_quant)} "

@@ -22,6 +22,14 @@ IMPORTERS: dict[str, Importer] = {}
 REAL_IMPORTERS: dict[str, Importer] = {}
 """The importer of each operator on unquantized values (see ``Call.is_real``)."""
 
+ON_INT16: frozenset[str] = frozenset(
+    (
+        "ADD", "AVERAGE_POOL_2D", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D",
+        "FULLY_CONNECTED", "MAX_POOL_2D", "MUL", "PAD", "RELU", "RELU6", "RESHAPE", "SUB",
+    )
+)  # fmt: skip
+"""Operators of ``IMPORTERS`` that compute int16 as well, to the bits of the reference."""
+
 
 def importer(*names: str) -> Callable[[Importer], Importer]:
     """Register the decorated function as the importer of operators on int8."""

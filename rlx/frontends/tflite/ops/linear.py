@@ -11,6 +11,7 @@ from rlx.frontends.quantization import check_accumulator, rescale_of, rounded_re
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite.ops.importers import importer, real_importer
 from rlx.frontends.tflite.ops.parts import (
+    Bias,
     activation_bounds,
     bias_array,
     bias_constant,
@@ -68,12 +69,12 @@ def import_fully_connected(call: Call) -> None:
     call.finish(QReshape(shape=result_shape), flat)
 
 
-def _dense(call: Call, tensor: Tensor) -> tuple[QDense, npt.NDArray[np.int32]]:
+def _dense(call: Call, tensor: Tensor) -> tuple[QDense, Bias]:
     """Return the op of a dense layer with these weights, and its bias."""
     quant, result = call.quant(0), call.result_quant
     bias = bias_array(call, 2, tensor.shape[0])
     low, high = activation_bounds(call, result)
-    rescale = layer_rescale(call, tensor)
+    rescale = layer_rescale(call, tensor, bias)
     bias = checked_bias(call, tensor, bias, quant.zero_point, rescale)
     if call.is_uint8:
         # LiteRT rounds the product with a factor in double here, and only here.

@@ -246,4 +246,4 @@ def _bias(call: Call, index: int, units: int) -> npt.NDArray[np.int32]:
             f"input {index} is absent, expected a bias for each gate",
             hint="train the layer with biases",
         )
-    return bias_array(call, index, units)
+    return bias_array(call, index, units).astype(np.int32, copy=False)

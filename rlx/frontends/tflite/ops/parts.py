@@ -6,7 +6,7 @@ Tests: tests/unit/frontends/tflite/ops/test_conv.py
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite.ops.tensors import narrow_dtype, nonzero, require_type
 from rlx.frontends.tflite.schema import Activation, Padding, TensorType
 from rlx.frontends.work import check_sizes
-from rlx.ir import DType, QuantParams
+from rlx.ir import QuantParams
 from rlx.ops.numerics.products import magnitudes
 from rlx.ops.q import Window
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rlx.ops.numerics.fixed_point import Rescale
 
 Axes = tuple[int, ...]
+Bias: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
 
 def activation_bounds(call: Call, quant: PerTensor) -> Bounds:
@@ -41,7 +42,7 @@ def activation_bounds(call: Call, quant: PerTensor) -> Bounds:
             hint="make the activation a separate layer after this one",
         )
     low, high = _REAL_BOUNDS[activation]
-    return quantization.activation_bounds(low, high, quant.real, quant.zero_point, DType.I8)
+    return quantization.activation_bounds(low, high, quant.real, quant.zero_point, call.dtype)
 
 
 _REAL_BOUNDS: dict[Activation, tuple[float | None, float | None]] = {
@@ -134,19 +135,21 @@ def weight_scales(tensor: Tensor) -> tuple[float, ...]:
     return tuple(float(s) for s in tensor.quantization.scale)
 
 
-def layer_rescale(call: Call, tensor: Tensor, image: int = 0) -> Rescale:
+def layer_rescale(call: Call, tensor: Tensor, bias: Bias, image: int = 0) -> Rescale:
     """Return the scaling of accumulators to the result: one factor for each scale of the weights.
 
     Args:
         call: The operator.
         tensor: Its weights.
-        image: Index of the input that they multiply.
+        bias: Its bias, whose type is that of the accumulators.
+        image: Index of the input that the weights multiply.
     """
     return quantization.linear_rescale(
         call.quant(image).real,
         weight_scales(tensor),
         call.result_quant.real,
         precision=call.precision,
+        wide=bias.dtype == np.int64,
     )
 
 
@@ -164,20 +167,31 @@ def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
     return shared[key]
 
 
-def bias_array(call: Call, index: int, channels: int) -> npt.NDArray[np.int32]:
-    """Return a constant int32 bias; zeros if it is absent."""
+def bias_array(call: Call, index: int, channels: int) -> Bias:
+    """Return a constant bias, zeros if it is absent: int32, or int64 where sums are int64.
+
+    Sums of int16 values are int64, unless their bias is int32 in a layer that supports that.
+    """
     tensor = call.optional(index)
     if tensor is None:
-        return np.zeros(channels, np.int32)
+        wide = call.is_int16 and call.options.get("quantized_bias_type") != TensorType.INT32
+        return np.zeros(channels, np.int64 if wide else np.int32)
     call.constant(index)
-    require_type(tensor, TensorType.INT32)
-    array: npt.NDArray[np.int32] = tensor.array().reshape(-1)
+    if call.is_int16:
+        require_type(tensor, TensorType.INT64, *_INT32_BIAS.get(call.operator.name, ()))
+    else:
+        require_type(tensor, TensorType.INT32)
+    array: Bias = tensor.array().reshape(-1)
     if len(array) != channels:
         raise MalformedError(f"{tensor.label} has {len(array)} biases for {channels} channels")
     return array
 
 
-def bias_constant(call: Call, index: int, array: npt.NDArray[np.int32]) -> Value:
+_INT32_BIAS = dict.fromkeys(("CONV_2D", "FULLY_CONNECTED"), (TensorType.INT32,))
+"""Layers of int16 values that may have an int32 bias; the reference reads int64 in others."""
+
+
+def bias_constant(call: Call, index: int, array: Bias) -> Value:
     """Return the bias that ``bias_array`` returned; layers with one tensor share the constant."""
     tensor = call.optional(index)
     if tensor is None:
@@ -192,12 +206,14 @@ def bias_constant(call: Call, index: int, array: npt.NDArray[np.int32]) -> Value
 def checked_bias(
     call: Call,
     tensor: Tensor,
-    bias: npt.NDArray[np.int32],
+    bias: Bias,
     zero_point: int,
     rescale: Rescale,
     axes: Axes = (),
-) -> npt.NDArray[np.int32]:
+) -> Bias:
     """Return the bias, after refusing weights with which a sum of products could leave int32.
+
+    Sums of int16 values may be larger in int64, and wrap around in int32.
 
     A bias of -2^31 without weights becomes one more, whose magnitude fits int32 too, where it has
     the same results.
@@ -214,6 +230,10 @@ def checked_bias(
     if key not in known:
         array = nonzero(tensor)
         known[key] = magnitudes(array.transpose(axes) if axes else array)
+    if call.is_int16:
+        if rescale.is_wide:
+            quantization.check_wide_sums(known[key], bias, rescale)
+        return bias
     more = bias + ((bias == np.iinfo(np.int32).min) & (known[key] == 0))
     if (rescale.apply(more.astype(np.int64)) == rescale.apply(bias.astype(np.int64))).all():
         bias = more.astype(np.int32)

@@ -226,6 +226,9 @@ def stated(tensor: Tensor, quantization: Quantization) -> QuantParams | None:
     """Return the quantization of a constant's only scale; None if it has no meaning."""
     if not quantization.per_tensor or tensor.type not in VALUE_RANGE:
         return None
+    if tensor.type is TensorType.INT64:
+        # A bias of sums of int16 values, whose scale is that of the sums.
+        return None
     low, high = VALUE_RANGE[tensor.type]
     scale, point = float(quantization.scale[0]), int(quantization.zero_point[0])
     sound = 0 < scale < float("inf") and low <= point <= high

@@ -53,8 +53,9 @@ def import_transpose_conv(call: Call) -> None:
     axes = _phase_axes(call, tensor.shape[1:3])
     strides = axes[0].stride, axes[1].stride
     quant, result = call.quant(2), call.result_quant
-    rescale = layer_rescale(call, tensor, image=2)
-    bias = checked_bias(call, tensor, bias_array(call, 3, outputs), quant.zero_point, rescale)
+    bias = bias_array(call, 3, outputs)
+    rescale = layer_rescale(call, tensor, bias, image=2)
+    bias = checked_bias(call, tensor, bias, quant.zero_point, rescale)
     low, high = activation_bounds(call, result)
     op = QConv2d(
         window=Window((axes[0].taps, axes[1].taps), padding=(axes[0].padding, axes[1].padding)),

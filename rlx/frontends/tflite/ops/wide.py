@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Weights = npt.NDArray[np.int16]
     Narrow = npt.NDArray[np.int8]
-    Bias = npt.NDArray[np.int32]
+    from rlx.frontends.tflite.ops.parts import Bias
 
 _MAX_RUNS = 32
 """Runs of channels that a layer reads apart from others."""

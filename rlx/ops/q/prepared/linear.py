@@ -9,7 +9,7 @@ Tests: tests/unit/ops/q/test_prepared.py
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -37,13 +37,15 @@ _BLOCK_SUMS = 1 << 16
 
 
 def prepare_dense(op: QDense, w: Array, bias: Array) -> Evaluator:
-    """Return the evaluator of a dense layer with these weights."""
-    form = DenseForm(op, w, bias)
+    """Return the evaluator of a dense layer with these weights; int16 has no faster form."""
+    form = cache(partial(DenseForm, op, w, bias))
 
     def evaluate(*operands: Array) -> tuple[Array, ...]:
         x = operands[0]
+        if x.dtype.itemsize > 1:
+            return op.evaluate(x, w, bias)
         out = np.empty((*x.shape[:-1], len(w)), np.int8)
-        for run in form.bind(x, out, np.empty):
+        for run in form().bind(x, out, np.empty):
             run()
         return (out,)
 
@@ -51,14 +53,16 @@ def prepare_dense(op: QDense, w: Array, bias: Array) -> Evaluator:
 
 
 def prepare_conv(op: QConv2d, w: Array, bias: Array) -> Evaluator:
-    """Return the evaluator of a convolution with these weights."""
-    form = ConvForm(op, w, bias)
+    """Return the evaluator of a convolution with these weights; int16 has no faster form."""
+    form = cache(partial(ConvForm, op, w, bias))
 
     def evaluate(*operands: Array) -> tuple[Array, ...]:
         x = operands[0]
+        if x.dtype.itemsize > 1:
+            return op.evaluate(x, w, bias)
         size = op.window.output_size((x.shape[1], x.shape[2]))
         out = np.empty((len(x), *size, len(w)), np.int8)
-        for run in form.bind(x, out, np.empty):
+        for run in form().bind(x, out, np.empty):
             run()
         return (out,)
 

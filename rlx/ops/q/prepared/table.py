@@ -18,12 +18,14 @@ _INT8_VALUES = np.arange(256, dtype=np.uint8).view(np.int8)
 
 
 def prepare_unary(op: Op) -> Evaluator:
-    """Return the evaluator of an op that maps each value separately."""
+    """Return the evaluator of an op that maps each value separately; int16 is computed."""
     (results,) = op.evaluate(_INT8_VALUES)
     table = results.tobytes()
 
     def evaluate(*operands: Array) -> tuple[Array, ...]:
         (x,) = operands
+        if x.dtype.itemsize > 1:
+            return op.evaluate(x)
         # bytearray.translate is twice as fast as indexing.
         found = bytearray(x.tobytes()).translate(table)
         return (np.frombuffer(found, np.int8).reshape(x.shape),)
@@ -32,12 +34,17 @@ def prepare_unary(op: Op) -> Evaluator:
 
 
 def prepare_binary(op: Op) -> Evaluator:
-    """Return the evaluator of an op that maps each pair of values separately, with broadcasting."""
+    """Return the evaluator of an op that maps each pair of values separately, with broadcasting.
+
+    Pairs of int16 are computed.
+    """
     (results,) = op.evaluate(_INT8_VALUES[:, np.newaxis], _INT8_VALUES)
     table = results.reshape(-1)
 
     def evaluate(*operands: Array) -> tuple[Array, ...]:
         x, y = operands
+        if x.dtype.itemsize > 1:
+            return op.evaluate(x, y)
         place = x.view(np.uint8).astype(np.uint16) << 8
         return (np.asarray(table[place | y.view(np.uint8)]),)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.ir import DType
 from rlx.ops import q
 from rlx.ops.q.prepared.linear import ConvForm, DenseForm
 from rlx.runtime.numpy_backend.kernels.common import sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @KERNELS.rule(q.QConv2d, q.QDense)
 def _linear(step: BoundStep) -> Run:
     op, (_, w, bias) = step.node.op, step.constants
-    if w is None or bias is None:
+    if w is None or bias is None or step.node.types[0].dtype is not DType.I8:
         return prepare(step)
     assert isinstance(op, q.QConv2d | q.QDense)
     form = ConvForm(op, w, bias) if isinstance(op, q.QConv2d) else DenseForm(op, w, bias)

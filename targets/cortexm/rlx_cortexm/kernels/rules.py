@@ -47,6 +47,7 @@ from rlx.ops.q import (
     QSvdfState,
     QTable,
     QTranspose,
+    computes_int16,
 )
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 from rlx.support.errors import UnsupportedOpError
@@ -77,6 +78,7 @@ from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
 from rlx_cortexm.kernels.div.tactic import DIV
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
+from rlx_cortexm.kernels.int16 import tactic as int16
 from rlx_cortexm.kernels.l2_norm.tactic import L2_NORM
 from rlx_cortexm.kernels.lstm.tactic import LSTM
 from rlx_cortexm.kernels.matmul.tactic import MATMUL
@@ -94,9 +96,9 @@ from rlx_cortexm.kernels.table.tactic import TABLE
 from rlx_cortexm.unpacked import unpacking
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
 
-    from rlx.ir import Node
+    from rlx.ir import Node, Op
     from rlx_c.candidate import Candidate
     from rlx_cortexm.tactic import AnyTactic, CoreTactic, Tactic
 
@@ -173,6 +175,30 @@ RULES: Final[RuleTable[tuple[AnyTactic, ...]]] = RuleTable(
 """For each op the tactics that may compute it, the plain one last."""
 
 
+_ON_INT16: Final[Mapping[type[Op], AnyTactic]] = {
+    QAdd: int16.TOTAL,
+    QAveragePool2d: AVERAGE_POOL,
+    QClamp: CLAMP,
+    QConcat: CONCAT,
+    QConv2d: int16.LAYER,
+    QDense: int16.LAYER,
+    QMaxPool2d: MAX_POOL,
+    QMul: int16.PRODUCT_OF,
+    QPad: PAD,
+    QRequantize: int16.REQUANTIZE,
+    QReshape: NOTHING,
+    QSlice: SLICE,
+    QSub: int16.TOTAL,
+    QTranspose: TRANSPOSE,
+}
+"""The tactic of each op of both widths on int16."""
+
+
+def tactics_of(node: Node) -> tuple[AnyTactic, ...]:
+    """Return the tactics that may compute a node."""
+    return (_ON_INT16[type(node.op)],) if computes_int16(node) else RULES[type(node.op)]
+
+
 @dataclass(frozen=True, slots=True)
 class Kernels(Lowering):
     """The kernels that can compute a node on a core.
@@ -209,7 +235,7 @@ def lowering(node: Node, core: CortexCore) -> Kernels | Refusal:
 
 
 def _candidates(node: Node, core: CortexCore) -> tuple[Candidate, ...]:
-    tactics = [t for t in RULES[type(node.op)] if core.vectors or not t.vectors]
+    tactics = [t for t in tactics_of(node) if core.vectors or not t.vectors]
     content = _content(node)
     return tuple(_keyed(way, t.summary, content) for t in tactics for way in t.on(node, core))
 

@@ -8,11 +8,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir import DType, Refusal
+from rlx.ops.q import computes_int16
 from rlx.passes.fit import chains_as_ops
 from rlx.support.errors import DoesNotFitError, EmitError
 from rlx.support.text.units import counted
 from rlx_fpga.architectures import ARCHITECTURES, architecture
-from rlx_fpga.architectures.refusals import INT8_INPUT
+from rlx_fpga.architectures.refusals import INT8_INPUT, INT16
 from rlx_fpga.explore.advice import (
     Advice,
     DesignTooLargeError,
@@ -39,6 +40,8 @@ KEEPS_STATES: Final = "dataflow"
 
 def lowering(node: Node, name: str) -> Lowering | Refusal:
     """Return an architecture's lowering of ``node``, or a refusal that names others with one."""
+    if computes_int16(node):
+        return Refusal(INT16, "convert the model with int8 activations, or emit it for cortexm")
     outcome = architecture(name).lowering(node)
     if not isinstance(outcome, Refusal):
         return outcome

@@ -29,6 +29,9 @@ INT8_INPUT: Final = (
 )
 """Hint for an input that no stream can carry."""
 
+INT16: Final = "its activations are int16, and values in the core are int8"
+"""Reason for which no architecture builds ops on int16."""
+
 NEAREST: Final = "it takes slices and joins, at most 64 along an axis; resize by a whole factor"
 """Reason why streams and the array have other layers in its place, or none."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rlx.ir import Refusal, RuleTable, once_per_node
 from rlx.memory import moves_nothing
 from rlx.ops import ALL_OPS
+from rlx.ops.q import computes_int16
 from rlx_host.kernels.floats import FLOAT_RULES
 from rlx_host.kernels.integers import INTEGER_RULES
 
@@ -35,6 +36,8 @@ def lower(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     reason = RULES.reason(type(node.op))
     if reason is not None:
         return Refusal(reason)
+    if computes_int16(node):
+        return Refusal("it has no kernel in C for int16")
     if any(not value.type.size for value in (*node.operands, *node.results)):
         return Refusal("a value has no elements")
     return RULES[type(node.op)](node, instructions)

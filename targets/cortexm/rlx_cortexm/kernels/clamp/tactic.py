@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
+from rlx_c.ports import C_TYPES
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a clamp."""
     op = cast("QClamp", node.op)
     length = node.types[0].size
-    constants = {"length": length, "low": op.low, "high": op.high}
+    element = C_TYPES[node.types[0].dtype]
+    constants = {"length": length, "element": element, "low": op.low, "high": op.high}
     kernel = Kernel.of("clamp", "clamp/kernel", constants, size=CodeSize(0.5))
     layer = LoweredLayer(kernel, operands=node.operands, instructions=length * ELEMENT)
     return (Candidate.of(layer, "clamp"),)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from rlx_c import copies
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
+from rlx_c.ports import C_TYPES
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def _copies(
         "parts": parts,
         "fill": fill,
         "length": node.types[0].size,
+        "element": C_TYPES[node.types[0].dtype],
+        "bytes": node.types[0].dtype.bits // 8,
     }
     copied = sum(
         _instructions(math.prod(loop.extent for loop in loops), run)

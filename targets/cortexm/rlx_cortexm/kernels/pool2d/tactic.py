@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from rlx.ops.q import QMaxPool2d
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
+from rlx_c.ports import C_TYPES
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.tactic import Tactic
 
@@ -72,6 +73,7 @@ def _pool(node: Node, kind: str, template: str, size: CodeSize) -> LoweredLayer:
         **image.constants,
         "loops": image.loops,
         "clipped": image.inside != "all",
+        "element": C_TYPES[node.types[0].dtype],
         "low": op.low,
         "high": op.high,
     }

@@ -1,11 +1,21 @@
-"""Flash memory of a microcontroller as the timing model sees it.
+"""Flash memory of a microcontroller as models of cycles see it.
 
-Tests: tests/sim/cycles/test_model.py
+Tests: tests/targets/cortexm/test_parts.py
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from rlx.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlx_cortexm.parts.catalogue import CortexPart
+
+_FLASH_WAIT: Final = re.compile(r"([0-9]{1,3})(?::(32|64|128|256))?")
+_BITS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +70,40 @@ class Flash:
         """
         fits = lines * self.line_bytes <= self.data_cache_bytes
         return self.wait_states * (lines if fits else line_changes)
+
+
+def parse_flash_wait(text: str) -> tuple[int, int | None]:
+    """Return the wait states and the bytes of a read, if given, of a value of ``--flash-wait``.
+
+    Raises:
+        UsageError: It is not a number of wait states, or of states and bits.
+    """
+    match = _FLASH_WAIT.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"expected 0 to 999 wait states, or states and bits of a read, got {text!r}",
+            where="--flash-wait",
+            hint="write --flash-wait 4, or 4:64 for reads of 64 bits; 32, 128 and 256 are known",
+        )
+    return int(match[1]), int(match[2]) // _BITS if match[2] else None
+
+
+def flash_of(chip: CortexPart | None, flash_wait: str | None) -> Flash:
+    """Return the memory of a part, with other wait states if requested.
+
+    Raises:
+        UsageError: ``flash_wait`` is not a number of wait states, or of states and bits.
+    """
+    flash = Flash()
+    if chip is not None:
+        flash = Flash(
+            chip.wait_states or 0,
+            chip.read_bits // _BITS,
+            chip.prefetch,
+            chip.code_cache_bytes,
+            chip.data_cache_bytes,
+        )
+    if flash_wait is None:
+        return flash
+    wait_states, line_bytes = parse_flash_wait(flash_wait)
+    return replace(flash, wait_states=wait_states, line_bytes=line_bytes or flash.line_bytes)

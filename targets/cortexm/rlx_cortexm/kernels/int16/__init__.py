@@ -1,0 +1,1 @@
+"""Ops of both widths on int16."""
