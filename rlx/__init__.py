@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from rlx.passes import PrecisionPolicy
     from rlx.passes.transforms.bind import bind
     from rlx.passes.transforms.freeze import freeze
+    from rlx.passes.transforms.jacobian import hessian, jacfwd, jacrev
+    from rlx.passes.transforms.jvp import jvp
+    from rlx.passes.transforms.vjp import grad, hvp, value_and_grad, vjp
+    from rlx.passes.transforms.vmap import vmap
     from rlx.reports.report import Report
     from rlx.runtime import (
         Buckets,
@@ -83,8 +87,8 @@ _HOMES = {
     "Exported": "rlx.driver.exporters",
     "Graph": "rlx.tracing",
     "GraphModule": "rlx.ir.module",
-    "LayerValues": "rlx.metrics.inference",
     "Latency": "rlx.runtime.latency",
+    "LayerValues": "rlx.metrics.inference",
     "Layers": "rlx.metrics.inference",
     "Machine": "rlx.runtime.observation.machine",
     "MemoryEstimate": "rlx.runtime.observation.memory",
@@ -114,9 +118,15 @@ _HOMES = {
     "export": "rlx.api",
     "f32": "rlx.ir",
     "freeze": "rlx.passes.transforms.freeze",
+    "grad": "rlx.passes.transforms.vjp",
+    "hessian": "rlx.passes.transforms.jacobian",
+    "hvp": "rlx.passes.transforms.vjp",
+    "i32": "rlx.ir",
     "i8": "rlx.ir",
     "if_": "rlx.tracing.control",
-    "i32": "rlx.ir",
+    "jacfwd": "rlx.passes.transforms.jacobian",
+    "jacrev": "rlx.passes.transforms.jacobian",
+    "jvp": "rlx.passes.transforms.jvp",
     "layers": "rlx.api",
     "load": "rlx.networks",
     "load_weights": "rlx.frontends.weights.loading",
@@ -134,7 +144,10 @@ _HOMES = {
     "save": "rlx.networks",
     "scan": "rlx.tracing.control",
     "trace": "rlx.tracing",
+    "value_and_grad": "rlx.passes.transforms.vjp",
     "verify": "rlx.api",
+    "vjp": "rlx.passes.transforms.vjp",
+    "vmap": "rlx.passes.transforms.vmap",
     "while_loop": "rlx.tracing.control",
 }
 """Module of each public name; it is imported when the name is first used."""
@@ -186,9 +199,15 @@ __all__ = [
     "export",
     "f32",
     "freeze",
+    "grad",
+    "hessian",
+    "hvp",
     "i8",
     "i32",
     "if_",
+    "jacfwd",
+    "jacrev",
+    "jvp",
     "layers",
     "load",
     "load_weights",
@@ -206,7 +225,10 @@ __all__ = [
     "save",
     "scan",
     "trace",
+    "value_and_grad",
     "verify",
+    "vjp",
+    "vmap",
     "while_loop",
 ]
 

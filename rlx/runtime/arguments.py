@@ -31,7 +31,8 @@ class Arguments:
     def converted(self, inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:
         """Return the inputs in order, in their element types.
 
-        Floats for a quantized input are quantized by its scale.
+        Floats for a quantized input are quantized by its scale. Integers for a float input are
+        converted without a scale, as NumPy does; ``rlx.run``, which takes samples, refuses them.
 
         Raises:
             TypeError: Numbers do not fit an element type.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from rlx.support.text.notebook import report_html, table_html
-from rlx.support.text.suggest import no_such_key
+from rlx.support.text.suggest import no_such_attribute, no_such_key
 from rlx.support.text.tables import Column, Table, view_text
 from rlx.support.text.units import counted
 
@@ -68,6 +68,14 @@ class Estimate(Mapping[str, Any]):
         if key not in self.figures:
             raise no_such_key(key, self.figures, what="figure")
         return self.figures[key]
+
+    if not TYPE_CHECKING:  # else a type checker would accept any attribute
+
+        def __getattr__(self, name: str) -> object:
+            """Refuse an attribute that does not exist: figures are keys."""
+            # Those of a copy that is being made are not set yet.
+            keys = () if name in self.__slots__ or name.startswith("__") else self.figures
+            raise no_such_attribute(self, name, keys)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.figures)

@@ -97,6 +97,10 @@ class Layers(Expression):
         """Return the logarithm of the sum of ``e^x`` along ``axis``."""
         return self.apply(nn.NnLogSumExp(axis=axis))
 
+    def stop_gradient(self) -> Self:
+        """Return the same values, which derivatives take as constants."""
+        return self.apply(nn.NnStopGradient())
+
     def variance(
         self,
         *axes: AxisLike,

@@ -19,7 +19,7 @@ ESTIMATE = ("estimate", "{model}", "--target")
         (["verfy", "out"], "verify"),
         (["Emit"], "emit"),
         ([*ESTIMATE, "cortex-m"], "cortexm"),
-        ([*ESTIMATE, "cortexm", "--cpu", "cortexm4"], "cortex-m4"),
+        ([*ESTIMATE, "cortexm", "--cpu", "cortex-k4"], "cortex-m4"),
         ([*ESTIMATE, "cortexm", "--optimize", "sped"], "speed"),
         ([*ESTIMATE, "cortexm", "--io", "arenas"], "arena"),
         ([*ESTIMATE, "cortexm", "--package", "zepyhr"], "zephyr"),

@@ -69,6 +69,11 @@ def prelu(make: Maker) -> Case:
     return finish(make, nn.NnPrelu(), operand(make, shape, dtype), slope)
 
 
+@strategy(nn.NnStopGradient)
+def stop_gradient(make: Maker) -> Case:
+    return finish(make, nn.NnStopGradient(), operand(make, make.shape(), float_type(make)))
+
+
 @strategy(nn.NnVariance)
 def variance(make: Maker) -> Case:
     shape = make.shape()

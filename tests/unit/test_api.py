@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
 from pathlib import Path
@@ -63,6 +64,18 @@ def test_an_estimate_has_attributes_and_keys():
     assert estimate.fits
     assert estimate.short is None
     assert repr(estimate) == f"<Estimate for cortexm: {len(estimate.layers)} layers>"
+
+
+def test_an_estimate_says_what_an_unknown_attribute_may_mean():
+    estimate = Estimate("fpga", {"fps": 50, "lut": 300})
+    with raises(AttributeError):
+        _ = estimate.fps
+    with raises(AttributeError):
+        _ = estimate.layer
+    with raises(AttributeError):
+        _ = estimate.flash
+    assert copy.deepcopy(estimate) == estimate
+    assert not hasattr(estimate, "__array__")
 
 
 def test_an_estimate_is_printed_as_the_command_shows_it(capsys):
@@ -176,7 +189,7 @@ BAD_CALLS = {
     "clock": lambda: rlx.estimate(DIGITS, "fpga", clock=75),
     "clock's text": lambda: rlx.estimate(DIGITS, "cortexm", clock="75"),
     "no clock": lambda: rlx.estimate(DIGITS, "cortexm", clock=0),
-    "core": lambda: rlx.estimate(DIGITS, "cortexm", cpu="m4"),
+    "core": lambda: rlx.estimate(DIGITS, "cortexm", cpu="cortex-k4"),
     "drop": lambda: quantized(max_drop=5),
     "drop's text": lambda: quantized(max_drop="much"),
     "drop's type": lambda: quantized(max_drop=[0.1]),

@@ -41,6 +41,7 @@ from rlx.ops.nn.reduce import NnVariance
 from rlx.ops.nn.resample import Border, Coordinates, Interpolation, NnPad, NnResize, between
 from rlx.ops.nn.shape import NnDepthToSpace, NnFlatten, NnSpaceToDepth, NnSplit, NnTile
 from rlx.ops.nn.softmax import NnLogSoftmax, NnLogSumExp, NnSoftmax
+from rlx.ops.nn.stop_gradient import NnStopGradient
 
 NN_OPS = (
     NnAttention, NnAveragePool, NnBatchNorm, NnClamp, NnConv, NnConvTranspose, NnDepthToSpace,
@@ -49,7 +50,7 @@ NN_OPS = (
     NnMish, NnPad, NnPrelu, NnQuantizedAdd, NnQuantizedAveragePool, NnQuantizedConv,
     NnQuantizedLinear, NnQuantizedMul, NnQuantizedSigmoid, NnQuantizedSoftmax, NnRelu, NnResize,
     NnRmsNorm, NnRnn, NnSelu, NnSilu, NnSoftmax, NnSoftplus, NnSoftsign, NnSpaceToDepth, NnSplit,
-    NnTile, NnVariance,
+    NnStopGradient, NnTile, NnVariance,
 )  # fmt: skip
 """Every model-level op, in alphabetical order."""
 
@@ -109,6 +110,7 @@ __all__ = [
     "NnSoftsign",
     "NnSpaceToDepth",
     "NnSplit",
+    "NnStopGradient",
     "NnTile",
     "NnVariance",
     "between",

@@ -1,4 +1,8 @@
-"""Batching: a graph for several inputs at a time, made from one for a single input."""
+"""Batching: a graph for several inputs at a time, made from one for a single input.
+
+One table of rules (``RULES``) serves ``with_batch``, in which the batch takes the place of a
+leading dimension of 1, and ``vmap``, in which it is a new leading axis.
+"""
 
 # ruff: noqa: ANN401 - a rule takes and returns the ops that it is registered for
 
@@ -15,7 +19,7 @@ from rlx.ir.dims import is_negative
 from rlx.ops import real
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.fused import FUSED_OPS
-from rlx.ops.nn import NN_OPS
+from rlx.ops.nn import NN_OPS, NnStopGradient
 from rlx.ops.q import (
     QConcat,
     QLstmCell,
@@ -41,11 +45,14 @@ class BatchingCall:
         size: Number of inputs in a batch, or a symbol for it.
         types: Types of the operands for a single input.
         batched: For each operand whether it holds a batch; constants and parameters do not.
+        shift: Place of the first dimension of a single input among those of a batch: 0 where the
+            batch takes the place of a leading 1, 1 where it is a new axis before all others.
     """
 
     size: int | Dim
     types: tuple[TensorType, ...]
     batched: tuple[bool, ...]
+    shift: int = 0
 
 
 Rule: TypeAlias = Callable[[Any, BatchingCall], Any]
@@ -160,7 +167,6 @@ RULES.refuse(
     "every input of a batch would get the same random numbers",
     real.RealRandomBits, real.RealRandomNormal, real.RealRandomUniform,
 )  # fmt: skip
-RULES.refuse("it writes the inputs of a batch into one tensor", real.RealScatter)
 
 
 def _each(op: Any, what: BatchingCall) -> Any:
@@ -172,6 +178,8 @@ def _each(op: Any, what: BatchingCall) -> Any:
 
 def _broadcast(op: Any, what: BatchingCall) -> Any:
     """Operands broadcast; the batch must be the leading dimension of the result too."""
+    if what.shift:
+        return op
     rank = max(t.rank for t in what.types)
     for type_, holds in zip(what.types, what.batched, strict=True):
         if (holds and type_.rank < rank) or (type_.rank == rank and type_.shape[0] != 1):
@@ -180,18 +188,23 @@ def _broadcast(op: Any, what: BatchingCall) -> Any:
 
 
 def _last_axis(op: Any, what: BatchingCall) -> Any:
-    if what.types[0].rank < 2:
+    if what.types[0].rank < 2 - what.shift:
         raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
     return _each(op, what)
 
 
 def _axis(op: Any, what: BatchingCall) -> Any:
-    if op.axis % what.types[0].rank == 0:
+    axis = op.axis % what.types[0].rank
+    if what.shift:
+        return replace(_each(op, what), axis=axis + 1)
+    if axis == 0:
         raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
     return _each(op, what)
 
 
 def _axes(op: Any, what: BatchingCall) -> Any:
+    if what.shift:
+        return replace(op, axes=tuple(a % what.types[0].rank + 1 for a in op.axes))
     if any(a % what.types[0].rank == 0 for a in op.axes):
         raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
     return op
@@ -205,9 +218,15 @@ _ALONG: dict[Along, Rule] = {
 }
 
 
+@RULES.rule(NnStopGradient)
+def _stop_gradient(op: Any, what: BatchingCall) -> Any:
+    del what
+    return op
+
+
 @RULES.rule(QConcat, real.RealConcat)
 def _concat(op: Any, what: BatchingCall) -> Any:
-    if not all(what.batched):
+    if not what.shift and not all(what.batched):
         raise _mixes(op, "it joins constants to the batch")
     return _axis(op, replace(what, batched=what.batched[:1]))
 
@@ -222,23 +241,24 @@ def _recurrent(op: Any, what: BatchingCall) -> Any:
 
 @RULES.rule(QReshape, real.RealReshape)
 def _reshape(op: Any, what: BatchingCall) -> Any:
-    if op.shape[:1] != (1,):
+    if op.shape[:1] != (1,) and not what.shift:
         raise _mixes(op, f"its shape {list(op.shape)} has no leading dimension of 1")
     if isinstance(op, QReshape) and isinstance(what.size, Dim):
         raise _mixes(op, f"its shape takes numbers only, got {what.size}")
-    return replace(op, shape=(what.size, *op.shape[1:]))
+    return replace(op, shape=(what.size, *op.shape[1 - what.shift :]))
 
 
 @RULES.rule(real.RealBroadcastTo)
 def _broadcast_to(op: Any, what: BatchingCall) -> Any:
-    if what.types[0].rank != len(op.shape):
+    if what.types[0].rank != len(op.shape) and not what.shift:
         raise _mixes(op, f"it adds dimensions before those of {what.types[0]}")
     return _reshape(op, what)
 
 
 @RULES.rule(QTranspose, real.RealTranspose)
 def _transpose(op: Any, what: BatchingCall) -> Any:
-    del what
+    if what.shift:
+        return replace(op, axes=(0, *(a + 1 for a in op.axes)))
     if op.axes[0] != 0:
         raise _mixes(op, "it moves the leading dimension")
     return op
@@ -247,20 +267,25 @@ def _transpose(op: Any, what: BatchingCall) -> Any:
 @RULES.rule(QSlice, real.RealSlice)
 def _slice(op: Any, what: BatchingCall) -> Any:
     """The leading dimension has one element: every slice reads it."""
+    if isinstance(op, QSlice) and isinstance(what.size, Dim):
+        raise _mixes(op, f"its bounds are numbers only, got {what.size}")
+    if what.shift:
+        whole = {"start": (0, *op.start), "stop": (what.size, *op.stop), "step": (1, *op.step)}
+        return replace(op, **whole)
     start, stop = op.start[0], op.stop[0]
     if isinstance(start, Dim) or isinstance(stop, Dim):
         raise _mixes(op, "what it takes of the leading dimension is not known yet")
     if len(range(1)[start : stop : op.step[0]]) != 1:
         raise _mixes(op, "it takes nothing of the leading dimension")
-    if isinstance(op, QSlice) and isinstance(what.size, Dim):
-        raise _mixes(op, f"its bounds are numbers only, got {what.size}")
     starts, stops, steps = (0, *op.start[1:]), (what.size, *op.stop[1:]), (1, *op.step[1:])
     return replace(op, start=starts, stop=stops, step=steps)
 
 
 @RULES.rule(QPad, real.RealPad)
 def _pad(op: Any, what: BatchingCall) -> Any:
-    del what
+    if what.shift:
+        inner = {"interior": (0, *op.interior)} if getattr(op, "interior", ()) else {}
+        return replace(op, before=(0, *op.before), after=(0, *op.after), **inner)
     if op.before[0] or op.after[0] or (isinstance(op, real.RealPad) and any(op.interior[:1])):
         raise _mixes(op, "it pads the leading dimension")
     return op
@@ -269,6 +294,8 @@ def _pad(op: Any, what: BatchingCall) -> Any:
 @RULES.rule(QMatmul, real.RealMatmul)
 def _matmul(op: Any, what: BatchingCall) -> Any:
     """Rows of a batch for a matrix, or stacks of matrices of which the batch is one."""
+    if what.shift:
+        return op
     x, y = what.types
     if what.batched == (True, False) and x.rank >= y.rank == 2:
         return op
@@ -280,14 +307,31 @@ def _matmul(op: Any, what: BatchingCall) -> Any:
 @RULES.rule(real.RealGather)
 def _gather(op: Any, what: BatchingCall) -> Any:
     x, indices = what.types
+    if what.shift and what.batched == (True, False):
+        return replace(op, axis=op.axis % x.rank + 1)
+    if what.shift and (all(what.batched) or op.axis % x.rank):
+        raise _mixes(op, f"its indices {indices} differ from input to input")
+    if what.shift:
+        return op
     leading = op.axis % x.rank == 0
     if what.batched == (True, True) or what.batched[0] == leading or indices.rank < leading:
         raise _mixes(op, f"it reads {x} at {indices} along axis {op.axis}")
     return op
 
 
+@RULES.rule(real.RealScatter)
+def _scatter(op: Any, what: BatchingCall) -> Any:
+    if not what.shift:
+        raise _mixes(op, "it writes the inputs of a batch into one tensor")
+    if what.batched[1]:
+        raise _mixes(op, f"its indices {what.types[1]} differ from input to input")
+    return replace(op, axis=op.axis % what.types[0].rank + 1)
+
+
 @RULES.rule(real.RealTakeAlong)
 def _take_along(op: Any, what: BatchingCall) -> Any:
+    if what.shift:
+        return replace(op, axis=op.axis % what.types[0].rank + 1)
     if not all(what.batched):
         raise _mixes(op, "its operands must all depend on the inputs")
     return _axis(op, replace(what, batched=what.batched[:1]))
@@ -295,7 +339,9 @@ def _take_along(op: Any, what: BatchingCall) -> Any:
 
 @RULES.rule(real.RealDequantize, real.RealQuantize)
 def _quantize(op: Any, what: BatchingCall) -> Any:
-    del what
+    if what.shift and op.quant.axis is not None:
+        axis = op.quant.axis % what.types[0].rank + 1
+        return replace(op, quant=replace(op.quant, axis=axis))
     if op.quant.axis == 0:
         raise _mixes(op, "each element of the leading dimension has a scale of its own")
     return op

@@ -51,6 +51,30 @@ def no_such_key(name: object, known: Iterable[str], *, what: str) -> KeyError:
     return KeyError(f"no {what} {name!r}; {meant}known: {listed}{rest}")
 
 
+def no_such_attribute(owner: object, name: str, keys: Iterable[str] = ()) -> AttributeError:
+    """Return the error of an object that lacks an attribute: the key or attribute that is meant.
+
+    Args:
+        owner: The object.
+        name: The unknown name.
+        keys: Keys that ``owner[KEY]`` reads, in order.
+    """
+    kind, names = type(owner).__name__, [str(one) for one in keys]
+    missing = f"{kind!r} object has no attribute {name!r}"
+    if name in names:
+        return AttributeError(f"{missing}; read it as a key: [{name!r}]")
+    attributes = [one for one in dir(type(owner)) if not one.startswith("_")]
+    guess = closest(name, [*attributes, *names])
+    if guess is None:
+        read = f"; keys: {', '.join(names)}" if names else ""
+        return AttributeError(f"{missing}; attributes: {', '.join(attributes)}{read}")
+    return AttributeError(
+        f"{missing}; did you mean {guess!r}?"
+        if guess in attributes
+        else f"{missing}; did you mean the key [{guess!r}]?"
+    )
+
+
 def did_you_mean(name: str, known: Iterable[str], *, what: str) -> str:
     """Return a hint for an unknown name: the closest one, and all that are known.
 

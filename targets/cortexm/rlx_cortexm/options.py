@@ -101,7 +101,8 @@ class CortexMOptions:
     )  # fmt: skip
     ram: int | None = field(
         default=None,
-        metadata={"help": "Fail if the arena needs more than this, for example 64K.",
+        metadata={"help": "Fail if the arena needs more than this, for example 64K; up to it,"
+                  " more scratch memory may be used, and layers be computed in stripes.",
                   "metavar": "BYTES", "parse": parse_bytes},
     )  # fmt: skip
     flash: int | None = field(
@@ -113,7 +114,8 @@ class CortexMOptions:
         default=DEFAULT_OBJECTIVE,
         metadata={"help": "Objective when kernels are chosen, within --ram and --flash. balanced:"
                   " a byte of flash must save 10 instructions, one of RAM 8; speed: one each; size:"
-                  " smallest flash; ram: a byte of RAM must save 1000.",
+                  " smallest flash; ram: a byte of RAM must save 1000. Without --ram, scratch bytes"
+                  " may enlarge the arena by an eighth, at least 2K; with speed, while it pays.",
                   "choices": tuple(OBJECTIVES)},
     )  # fmt: skip
     io: str = field(

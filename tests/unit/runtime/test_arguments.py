@@ -26,6 +26,11 @@ def test_inputs_have_names(given):
             call(given)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8])
+def test_integers_for_a_float_input_are_converted_without_a_scale(dtype):
+    np.testing.assert_array_equal(double().run({"x": X.astype(dtype)})[0], X * 2)
+
+
 def test_lists_of_several_lengths_are_no_array():
     graph = rlx.Graph("g")
     state, w = graph.state("s", 2), graph.param("w", 2)
