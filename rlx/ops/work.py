@@ -22,6 +22,7 @@ from rlx.ops.q import (
     QResizeNearest,
     QSlice,
     QSoftmax,
+    QSoftmax16,
 )
 from rlx.ops.real import (
     RealAveragePool,
@@ -42,7 +43,7 @@ _PICKS = RealGather, RealSlice, RealTakeAlong, QResizeNearest, QSlice
 
 _POOLS = RealAveragePool, RealMaxPool, QAveragePool2d, QMaxPool2d
 
-_WHOLE = RealCumprod, RealCumsum, QL2Norm, QMean, QSoftmax
+_WHOLE = RealCumprod, RealCumsum, QL2Norm, QMean, QSoftmax, QSoftmax16
 """Ops that do something with every element of their operand, which no trait says."""
 
 

@@ -339,7 +339,9 @@ class _Reordering:
         if only_moves_ones(value.type, axes):
             shape = tuple(value.type.shape[a] for a in axes)
             return self._reshaped(value, shape)
-        op: Op = q.QTranspose(axes=axes) if self._is_int8(value) else real.RealTranspose(axes=axes)
+        op: Op = (
+            q.QTranspose(axes=axes) if self._is_quantized(value) else real.RealTranspose(axes=axes)
+        )
         return self.new.apply(op, value, name=node.name, origin=origin)
 
     def _early(self, node: Node, axes: Order) -> Value | None:
@@ -414,12 +416,12 @@ class _Reordering:
         origin = value.node.origin.through(ChannelsLast.name)
         return self.new.apply(op, source, name=value.node.name, origin=origin)
 
-    def _is_int8(self, value: Value) -> bool:
+    def _is_quantized(self, value: Value) -> bool:
         """Return whether ops on a value are integer ops."""
-        return self.integers and value.type.dtype is DType.I8
+        return self.integers and value.type.dtype in (DType.I8, DType.I16)
 
     def _to_shape(self, value: Value, shape: Shape) -> Op:
-        if self._is_int8(value):
+        if self._is_quantized(value):
             return q.QReshape(shape=value.type.with_shape(shape).static_shape)
         return real.RealReshape(shape=shape)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from campaign import bench, compile, equality, hardware, kills, mutants, onnx_equality
+from campaign import bench, compile, equality, hardware, intervals, kills, mutants, onnx_equality
 from campaign.bombs import BOMB_FILES
 from campaign.damage import DAMAGED_MODELS
 from campaign.damaged_readers import DAMAGED_READERS
@@ -25,6 +25,7 @@ PARTS: dict[str, Part] = {
         onnx_equality.ONNX,
         compile.COMPILED,
         *hardware.PARTS,
+        *intervals.PARTS,
         *mutants.PARTS,
         kills.KILLS,
         bench.DISTURBED,

@@ -38,7 +38,7 @@ def frames(graph: Graph, count: int, seed: int) -> tuple[Array, ...]:
     """
     random = np.random.default_rng(seed)
     found = []
-    for value in graph.inputs:
+    for value in graph.run_inputs:
         shift = 0 if value.type.dtype is DType.I8 else CODES
         array = random.integers(-CODES, CODES, (count, *value.type.static_shape))
         array[0:1] = -CODES

@@ -24,6 +24,9 @@ MADE_FOR_TARGETS: Final = "it is made for a target; export the network before th
 KEEPS_A_STATE: Final = "its state outlives a run, and exported files have none"
 """Reason why recurrent layers are not exported."""
 
+ON_INT16: Final = "its activations are int16, and exported files have int8"
+"""Reason why ops on int16 are not exported."""
+
 FULL: Final = (-128, 127)
 """Bounds of a result that is not clamped."""
 
@@ -100,7 +103,7 @@ def export_nodes(
                 )
             if computes_int16(call.node):
                 raise call.refused(
-                    "its activations are int16, and exported files have int8",
+                    ON_INT16,
                     "keep the file that the network came from",
                 )
             if type(call.op) not in rules:

@@ -32,17 +32,43 @@ SIGMOID: Final = _table()
 """``sigmoid(i / 24)`` in units of 2^-16."""
 
 
+def gate_scaling(scale: float) -> tuple[int, int]:
+    """Return multiplier and right shift of values of a scale to units of 2^-12 / 3.
+
+    Source: tflite-micro ``CalculateArithmeticOpDataLogistic`` and ``TanhPrepare`` for int16: the
+    multiplier is truncated.
+    """
+    real, shift = scale * 4096 * 3, 0
+    while real <= 32767 / 2 and shift <= 30:
+        real, shift = real * 2, shift + 1
+    return int(real), shift
+
+
+def scaled_gate(x: Int64, multiplier: int, shift: int) -> Int64:
+    """Return int16 values in units of 2^-12 / 3, by the result of ``gate_scaling``."""
+    return (x * multiplier + (1 << shift >> 1)) >> shift
+
+
 def sigmoid16(x: Int64) -> Int64:
     """Return the sigmoid of values in units of 2^-12, in units of 2^-15."""
-    y = _interpolated(3 * x, 9)
-    rounded: Int64 = np.where(x >= 0, y + 512, (1 << 25) - y + 511) >> 10
+    return sigmoid_of(3 * x)
+
+
+def sigmoid_of(scaled: Int64) -> Int64:
+    """Return the sigmoid of values in units of 2^-12 / 3, in units of 2^-15."""
+    y = _interpolated(scaled, 9)
+    rounded: Int64 = np.where(scaled >= 0, y + 512, (1 << 25) - y + 511) >> 10
     return rounded
 
 
 def tanh16(x: Int64, power: int) -> Int64:
     """Return the hyperbolic tangent of values in units of ``2^power``, in units of 2^-15."""
     left = 12 + power
-    scaled = x * (3 << left) if left >= 0 else (3 * x + (1 << (-left - 1))) >> -left
+    return tanh_of(x * (3 << left) if left >= 0 else (3 * x + (1 << (-left - 1))) >> -left)
+
+
+def tanh_of(scaled: Int64) -> Int64:
+    """Return the hyperbolic tangent of values in units of 2^-12 / 3, in units of 2^-15."""
     y = _interpolated(scaled, 8)
     rounded: Int64 = np.where(scaled >= 0, y - (1 << 23) + 128, -y + (1 << 23) + 127) >> 8
     return rounded

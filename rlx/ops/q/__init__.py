@@ -6,6 +6,7 @@ from rlx.ops.q.common import CODE_RANGE
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.convert import QConvert
+from rlx.ops.q.functions16 import QSigmoid16, QSoftmax16, QTanh16
 from rlx.ops.q.linear import QDense, QMatmul
 from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.norm import QL2Norm
@@ -22,8 +23,8 @@ from rlx.ops.q.window import Window
 Q_OPS = (
     QAdd, QArgmax, QAveragePool2d, QChain, QClamp, QConcat, QConv2d, QConvert, QDense, QDiv,
     QL2Norm, QLstmCell, QLstmOutput, QMatmul, QMaxPool2d, QMaximum, QMean, QMinimum, QMul, QPad,
-    QPrelu, QRequantize, QReshape, QResizeBilinear, QResizeNearest, QSlice, QSoftmax,
-    QSquaredDifference, QSub, QSvdf, QSvdfState, QTable, QTranspose,
+    QPrelu, QRequantize, QReshape, QResizeBilinear, QResizeNearest, QSigmoid16, QSlice,
+    QSoftmax, QSoftmax16, QSquaredDifference, QSub, QSvdf, QSvdfState, QTable, QTanh16, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -58,13 +59,16 @@ __all__ = [
     "QReshape",
     "QResizeBilinear",
     "QResizeNearest",
+    "QSigmoid16",
     "QSlice",
     "QSoftmax",
+    "QSoftmax16",
     "QSquaredDifference",
     "QSub",
     "QSvdf",
     "QSvdfState",
     "QTable",
+    "QTanh16",
     "QTranspose",
     "Window",
     "computes_int16",

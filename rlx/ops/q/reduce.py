@@ -10,11 +10,12 @@ import numpy as np
 from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.ops.numerics.fixed_point import Rescale
 from rlx.ops.q.common import (
+    check_activation,
     check_clamp,
     check_int8,
     check_rescale,
     check_zero_point,
-    to_int8,
+    to_width,
 )
 from rlx.ops.shapes import normalize_axes, normalize_axis
 
@@ -29,7 +30,8 @@ class QMean(Op):
     ``y = clamp(rescale(sum(x - x_zero_point)) + zero_point)``: dividing by the number of elements
     is part of the scaling (see ``Rescale.divided``).
 
-    Operand: ``x`` int8[*]. Result: int8, reduced axes kept as 1 or dropped.
+    Operand: ``x`` int8[*] or int16[*]. Result: the same element type, reduced axes kept as 1 or
+    dropped. Zero points of int16 are 0.
 
     Attributes:
         axes: Axes that are averaged; negative ones count from the end.
@@ -54,18 +56,18 @@ class QMean(Op):
     high: int = 127
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
-        """Return int8 of the reduced shape."""
+        """Return the operand's element type and the reduced shape."""
         (x,) = operands
-        check_int8(self, "input", x)
+        check_activation(self, "input", x)
         check_rescale(self, self.rescale, 1)
-        check_zero_point(self, self.x_zero_point, self.zero_point)
-        check_clamp(self, self.low, self.high)
+        check_zero_point(self, self.x_zero_point, self.zero_point, dtype=x.dtype)
+        check_clamp(self, self.low, self.high, x.dtype)
         axes = normalize_axes(self, self.axes, x.rank)
         if not axes:
             raise self.refuse("needs at least one axis")
         kept_shape = [1 if a in axes else n for a, n in enumerate(x.shape)]
         reduced_shape = [n for a, n in enumerate(x.shape) if a not in axes]
-        return (TensorType(tuple(kept_shape if self.keep_dims else reduced_shape), DType.I8),)
+        return (TensorType(tuple(kept_shape if self.keep_dims else reduced_shape), x.dtype),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the quantized means."""
@@ -73,7 +75,7 @@ class QMean(Op):
         sums = np.sum(x, axis=self.axes, keepdims=self.keep_dims, dtype=np.int64)
         count = x.size // sums.size
         scaled = self.rescale.apply(np.asarray(sums - count * self.x_zero_point))
-        return (to_int8(scaled, self.zero_point, self.low, self.high),)
+        return (to_width(scaled, self.zero_point, self.low, self.high, x),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,15 @@ from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSub
 from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.linear import QDense
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
+from rlx.ops.q.reduce import QMean
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
 
 if TYPE_CHECKING:
     from rlx.ir import Node
 
 OF_BOTH_WIDTHS: Final = (
-    QAdd, QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QMaxPool2d, QMul, QPad, QRequantize,
-    QReshape, QSlice, QSub, QTranspose,
+    QAdd, QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QMaxPool2d, QMean, QMul, QPad,
+    QRequantize, QReshape, QSlice, QSub, QTranspose,
 )  # fmt: skip
 """Ops that compute int16 as they do int8."""
 

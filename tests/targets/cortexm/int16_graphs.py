@@ -9,6 +9,7 @@ from targets.cortexm.graph_builder import GraphBuilder
 
 from rlx.ir import DType, Graph, TensorType
 from rlx.ops.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.numerics.gates import gate_scaling
 from rlx.ops.q import (
     QAdd,
     QAveragePool2d,
@@ -17,12 +18,16 @@ from rlx.ops.q import (
     QConv2d,
     QDense,
     QMaxPool2d,
+    QMean,
     QMul,
     QPad,
     QRequantize,
     QReshape,
+    QSigmoid16,
     QSlice,
+    QSoftmax16,
     QSub,
+    QTanh16,
     QTranspose,
     Window,
 )
@@ -118,6 +123,11 @@ def _elementwise(builder: Int16GraphBuilder) -> None:
     for rescale in (Rescale.of(0.3), Rescale.of(3.7), single):
         builder.node(QRequantize(**POINTS, **ENDS, rescale=rescale), builder.wide(17))
     builder.node(QClamp(low=-300, high=20000), builder.wide(17))
+    for kind, scale in ((QSigmoid16, 1e-3), (QTanh16, 2.0**-12), (QTanh16, 2.6), (QSigmoid16, 1.0)):
+        multiplier, shift = gate_scaling(scale)
+        builder.node(kind(multiplier=multiplier, shift=shift), builder.wide(40))
+    for shape, factor in (((3, 7), 1.3), ((1, 1), 0.4), ((200,), 0.01), ((2, 3), 3000.0)):
+        builder.node(QSoftmax16(rescale=Rescale.of(factor)), builder.wide(*shape))
 
 
 def _pools_and_moves(builder: Int16GraphBuilder) -> None:
@@ -128,6 +138,15 @@ def _pools_and_moves(builder: Int16GraphBuilder) -> None:
     ):
         for kind in (QAveragePool2d, QMaxPool2d):
             builder.node(kind(window=window, low=-20000, high=32767), builder.wide(2, 7, 6, 3))
+    for axes, keep_dims, factor in (
+        ((1, 2), True, 0.03),
+        ((-1,), False, 1.9),
+        ((0, 1, 2), False, 0.2),
+    ):
+        op = QMean(**POINTS, **ENDS, axes=axes, keep_dims=keep_dims, rescale=Rescale.of(factor))
+        builder.node(op, builder.wide(2, 3, 4))
+    op = QMean(**POINTS, **ENDS, axes=(0,), rescale=Rescale.of(0.3, rounding=Rounding.SINGLE))
+    builder.node(op, builder.wide(5, 2))
     x = builder.wide(2, 4, 3)
     builder.node(QReshape(shape=(8, 3)), x)
     builder.node(QTranspose(axes=(2, 0, 1)), x)

@@ -95,9 +95,9 @@ def larger(value: Any, random: np.random.Generator) -> Any:
     """Return a larger code, or another float."""
     if value.dtype == np.bool_:
         return not value
-    if value.dtype != np.int8:
+    if value.dtype not in (np.int8, np.int16):
         return value + value.dtype.type(1)
-    return random.integers(value, 127, endpoint=True)
+    return random.integers(value, np.iinfo(value.dtype).max, endpoint=True)
 
 
 def differing(before: Array, after: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rlx.driver.exporters.nodes import KEEPS_A_STATE
+from rlx.driver.exporters.nodes import KEEPS_A_STATE, ON_INT16
 from rlx.driver.exporters.onnx.call import AxisOrder
 from rlx.driver.exporters.onnx.rules import RULES
 from rlx.ir import DType, QuantParams
@@ -21,8 +21,11 @@ from rlx.ops.q import (
     QLstmOutput,
     QMatmul,
     QMaxPool2d,
+    QSigmoid16,
+    QSoftmax16,
     QSvdf,
     QSvdfState,
+    QTanh16,
     Window,
 )
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from rlx.driver.exporters.onnx.call import ExportedNode
     from rlx.ir import Value
 
+RULES.refuse(ON_INT16, QSigmoid16, QSoftmax16, QTanh16)
 RULES.refuse(KEEPS_A_STATE, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rlx.driver.exporters.nodes import KEEPS_A_STATE
+from rlx.driver.exporters.nodes import KEEPS_A_STATE, ON_INT16
 from rlx.driver.exporters.tflite.rules import RULES
 from rlx.frontends.tflite.schema import Padding, TensorType
 from rlx.ir import QuantParams
@@ -22,8 +22,11 @@ from rlx.ops.q import (
     QLstmOutput,
     QMatmul,
     QMaxPool2d,
+    QSigmoid16,
+    QSoftmax16,
     QSvdf,
     QSvdfState,
+    QTanh16,
     Window,
 )
 from rlx.ops.rescale import linear_rescale
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx.ops.numerics.fixed_point import Rescale
 
+RULES.refuse(ON_INT16, QSigmoid16, QSoftmax16, QTanh16)
 RULES.refuse(KEEPS_A_STATE, QLstmCell, QLstmOutput, QSvdf, QSvdfState)
 
 

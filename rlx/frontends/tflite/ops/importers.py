@@ -24,8 +24,10 @@ REAL_IMPORTERS: dict[str, Importer] = {}
 
 ON_INT16: frozenset[str] = frozenset(
     (
-        "ADD", "AVERAGE_POOL_2D", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D",
-        "FULLY_CONNECTED", "MAX_POOL_2D", "MUL", "PAD", "RELU", "RELU6", "RESHAPE", "SUB",
+        "ADD", "AVERAGE_POOL_2D", "BROADCAST_TO", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D",
+        "EXPAND_DIMS", "FULLY_CONNECTED", "LOGISTIC", "MAX_POOL_2D", "MEAN", "MUL", "PAD", "RELU",
+        "RELU6", "RESHAPE", "REVERSE_V2", "SLICE", "SOFTMAX", "SPLIT", "SQUEEZE", "STRIDED_SLICE",
+        "SUB", "SUM", "TANH", "TRANSPOSE", "TRANSPOSE_CONV",
     )
 )  # fmt: skip
 """Operators of ``IMPORTERS`` that compute int16 as well, to the bits of the reference."""

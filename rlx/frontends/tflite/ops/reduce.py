@@ -13,7 +13,7 @@ from rlx.frontends.tflite.ops.reals import require_float
 from rlx.frontends.tflite.ops.tensors import require_type
 from rlx.frontends.tflite.schema import TensorType
 from rlx.ir import DType
-from rlx.ops.q import QArgmax, QMean, extremes
+from rlx.ops.q import CODE_RANGE, QArgmax, QMean, extremes
 from rlx.ops.real import (
     RealArgmax,
     RealArgmin,
@@ -51,12 +51,15 @@ def _scaled_sum(call: Call, *, mean: bool) -> None:
     x, result = call.quant(0), call.result_quant
     shape, axes = call.input(0).shape, _axes(call)
     rescale = rescale_of(x.real / result.real)
+    low, high = CODE_RANGE[call.dtype]
     op = QMean(
         axes=axes,
         keep_dims=call.options["keep_dims"],
         x_zero_point=x.zero_point,
         rescale=rescale.divided(math.prod(shape[a] for a in axes)) if mean else rescale,
         zero_point=result.zero_point,
+        low=low,
+        high=high,
     )
     call.finish(op, call.value(0))
 

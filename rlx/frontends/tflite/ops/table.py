@@ -15,7 +15,8 @@ from rlx.frontends.tflite.ops.tensors import quant_of, require_type
 from rlx.frontends.tflite.schema import TensorType
 from rlx.ops.nn import NnHardSwish, NnLeakyRelu
 from rlx.ops.numerics import activations
-from rlx.ops.q import QTable
+from rlx.ops.numerics.gates import gate_scaling
+from rlx.ops.q import QSigmoid16, QTable, QTanh16
 from rlx.ops.real import RealSigmoid, RealTanh
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 def import_logistic(call: Call) -> None:
     """``LOGISTIC``; the operator fixes the scale and zero point of the result."""
     call.arity(1)
+    if call.is_int16:
+        _finish_gate(call, QSigmoid16)
+        return
     quant = _sigmoid_quant(call, 1 / 256, -128)
     finish_table(call, activations.logistic_table(quant.real, quant.zero_point), "logistic")
 
@@ -51,9 +55,28 @@ _REAL_FUNCTIONS: dict[str, Op] = {
 def import_tanh(call: Call) -> None:
     """``TANH``; the operator fixes the scale and zero point of the result."""
     call.arity(1)
+    if call.is_int16:
+        _finish_gate(call, QTanh16)
+        return
     # The 8-bit quantization specification of TensorFlow Lite fixes both.
     quant = _sigmoid_quant(call, 1 / 128, 0)
     finish_table(call, activations.tanh_table(quant.real, quant.zero_point), "tanh")
+
+
+def _finish_gate(call: Call, make: type[QSigmoid16 | QTanh16]) -> None:
+    """Append a function of int16 values, whose result has the scale 2^-15."""
+    scale, result = call.quant(0).real, call.result_quant.real
+    if result != 1 / 32768:
+        raise UnsupportedError(
+            f"has the output scale {result!r}, expected {1 / 32768!r}",
+            hint="convert the model again: the operator's output has this scale by definition",
+        )
+    multiplier, shift = gate_scaling(scale)
+    if multiplier >= 1 << 15:
+        raise UnsupportedError(
+            f"has the input scale {scale!r}, outside of the fixed point", hint=SCALES_HINT
+        )
+    call.finish(make(multiplier=multiplier, shift=shift), call.value(0))
 
 
 def _sigmoid_quant(call: Call, scale: float, zero_point: int) -> PerTensor:

@@ -39,13 +39,16 @@ from rlx.ops.q import (
     QReshape,
     QResizeBilinear,
     QResizeNearest,
+    QSigmoid16,
     QSlice,
     QSoftmax,
+    QSoftmax16,
     QSquaredDifference,
     QSub,
     QSvdf,
     QSvdfState,
     QTable,
+    QTanh16,
     QTranspose,
     computes_int16,
 )
@@ -78,6 +81,7 @@ from rlx_cortexm.kernels.depthwise_planes.tactic import DEPTHWISE_PLANES
 from rlx_cortexm.kernels.dequantize.tactic import DEQUANTIZE
 from rlx_cortexm.kernels.div.tactic import DIV
 from rlx_cortexm.kernels.extreme.tactic import EXTREME
+from rlx_cortexm.kernels.int16 import functions as functions16
 from rlx_cortexm.kernels.int16 import tactic as int16
 from rlx_cortexm.kernels.l2_norm.tactic import L2_NORM
 from rlx_cortexm.kernels.lstm.tactic import LSTM
@@ -154,16 +158,19 @@ RULES: Final[RuleTable[tuple[AnyTactic, ...]]] = RuleTable(
         QMean: (MEAN,),
         QArgmax: (ARGMAX,),
         QSoftmax: (SOFTMAX,),
+        QSoftmax16: (functions16.SOFTMAX,),
         QConcat: (CONCAT,),
         QPad: (PAD,),
         QReshape: (NOTHING,),
         QResizeBilinear: (BILINEAR,),
         QResizeNearest: (NEAREST,),
+        QSigmoid16: (functions16.GATE_OF,),
         QSlice: (SLICE,),
         QLstmCell: (LSTM,),
         QLstmOutput: (LSTM,),
         QSvdf: (SVDF,),
         QSvdfState: (SVDF_STATE,),
+        QTanh16: (functions16.GATE_OF,),
         QTranspose: (TRANSPOSE,),
         QConvert: (CONVERT,),
         RealCast: (CAST_REAL, CAST),
@@ -183,6 +190,7 @@ _ON_INT16: Final[Mapping[type[Op], AnyTactic]] = {
     QConv2d: int16.LAYER,
     QDense: int16.LAYER,
     QMaxPool2d: MAX_POOL,
+    QMean: functions16.MEAN,
     QMul: int16.PRODUCT_OF,
     QPad: PAD,
     QRequantize: int16.REQUANTIZE,

@@ -16,9 +16,12 @@ from rlx.ops.q import (
     QLstmOutput,
     QMatmul,
     QResizeBilinear,
+    QSigmoid16,
+    QSoftmax16,
     QSquaredDifference,
     QSvdf,
     QSvdfState,
+    QTanh16,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ _WITHOUT_CELLS: Final[dict[type[Op], str]] = {
     "RESIZE_NEAREST_NEIGHBOR by a whole factor, or run the layer on the processor",
     QSquaredDifference: "no cell squares the difference of two computed tensors; run that part on "
     "a Cortex-M, or use a difference and a product in the model",
+    **dict.fromkeys((QSigmoid16, QSoftmax16, QTanh16), INT16),
     **dict.fromkeys(
         (QLstmCell, QLstmOutput, QSvdf, QSvdfState),
         "its state is int16, and values in the core are int8; run it on a Cortex-M, or convert an "

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.flow import raster_indices, spread
 from rlx_fpga.cells.raster import Raster, within
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 from rlx_fpga.cost.logic import Logic, counter, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
 
 class Pad(Cell):
@@ -49,6 +51,15 @@ class Pad(Cell):
         self.beats_in, self.beats_out = math.prod(sizes), math.prod(self.total)
         self.lanes, self.value = lanes, value
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
+
+    @cached_property
+    def jitter(self) -> Fraction:
+        """Deviation from a constant rate of the input, at a constant rate of the output."""
+        axes = [
+            range(before, before + size)
+            for before, size in zip(self.before, self.sizes, strict=True)
+        ]
+        return spread(raster_indices(self.total, axes), self.beats_out)
 
     @cached_property
     def logic(self) -> Logic:
@@ -117,6 +128,11 @@ class Slice(Cell):
         self.beats_in = math.prod(sizes)
         self.beats_out = math.prod(map(len, self.kept))
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
+
+    @cached_property
+    def jitter(self) -> Fraction:
+        """Deviation from a constant rate of the output, at a constant rate of the input."""
+        return spread(raster_indices(self.sizes, self.kept), self.beats_in)
 
     @cached_property
     def logic(self) -> Logic:

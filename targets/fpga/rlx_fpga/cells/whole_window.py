@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.flow import spread
 from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.ram import block_ram
 from rlx_fpga.cells.sizes import index_signal
@@ -19,6 +19,7 @@ from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from rlx_fpga.cells.geometry import Pair
 
@@ -78,7 +79,7 @@ class WholeWindow(Cell):
                 if counted[pixel]:
                     inputs.append(time + step)
             time += max(window_cycles, gap)
-        return _spread(inputs, total), _spread(outputs, total)
+        return spread(inputs, total), spread(outputs, total)
 
     def _gaps(self) -> list[int]:
         """Return the number of pixels that follow each window before the next one is complete."""
@@ -159,12 +160,6 @@ class WholeWindow(Cell):
             write.data.eq(whole[size:]),
         ]
         return whole
-
-
-def _spread(times: list[int], total: int) -> Fraction:
-    """Return the jitter of events at ``times``, repeated every ``total`` cycles, in frames."""
-    ahead = [n * total - time * len(times) for n, time in enumerate(times)]
-    return Fraction(max(ahead) - min(ahead) + total, total * len(times))
 
 
 class Replay(Cell):

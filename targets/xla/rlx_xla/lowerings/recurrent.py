@@ -54,10 +54,10 @@ def lstm_cell(node: Node, trace: Trace, *operands: Traced) -> Traced:
     assert isinstance(op, q.QLstmCell)
     i, f, g = _arguments(op, *operands)
     c = operands[2].astype(jnp.int64)
-    remembered = _int16(rescaled(op.forget_rescale, _sigmoid(f) * c))
-    added = _int16(rescaled(op.update_rescale, _sigmoid(i) * _tanh(g, -12)))
-    total = _int16(remembered + added)
-    return _int16(jnp.clip(total, -op.clip, op.clip)).astype(jnp.int16)
+    remembered = clamp_int16(rescaled(op.forget_rescale, _sigmoid(f) * c))
+    added = clamp_int16(rescaled(op.update_rescale, _sigmoid(i) * _tanh(g, -12)))
+    total = clamp_int16(remembered + added)
+    return clamp_int16(jnp.clip(total, -op.clip, op.clip)).astype(jnp.int16)
 
 
 @RULES.rule(q.QLstmOutput)
@@ -77,26 +77,35 @@ def _arguments(op: q.QLstmCell | q.QLstmOutput, *operands: Traced) -> Traced:
     rows = [gate for gate in range(op.gates) for _ in range(h.shape[1])]
     sums = (x.astype(jnp.int32) - op.x_zero_point) @ w.astype(jnp.int32).T + bias
     recalled = (h.astype(jnp.int32) - op.h_zero_point) @ r.astype(jnp.int32).T
-    total = _int16(rescaled(op.input_rescale.take(rows), sums))
-    total = _int16(total + _int16(rescaled(op.recurrent_rescale.take(rows), recalled)))
+    total = clamp_int16(rescaled(op.input_rescale.take(rows), sums))
+    total = clamp_int16(total + clamp_int16(rescaled(op.recurrent_rescale.take(rows), recalled)))
     return total.reshape(len(x), op.gates, -1).transpose(1, 0, 2)
 
 
-def _int16(x: Traced) -> Traced:
+def clamp_int16(x: Traced) -> Traced:
     """Return values clamped to int16."""
     return jnp.clip(x, _INT16.min, _INT16.max)
 
 
 def _sigmoid(x: Traced) -> Traced:
     """Return ``sigmoid16``."""
-    y = _interpolated(3 * x, 9, 0x7FFF << 10)
-    return jnp.where(x >= 0, y + 512, (1 << 25) - y + 511) >> 10
+    return sigmoid_of(3 * x)
+
+
+def sigmoid_of(scaled: Traced) -> Traced:
+    """Return the sigmoid of values in units of 2^-12 / 3."""
+    y = _interpolated(scaled, 9, 0x7FFF << 10)
+    return jnp.where(scaled >= 0, y + 512, (1 << 25) - y + 511) >> 10
 
 
 def _tanh(x: Traced, power: int) -> Traced:
     """Return ``tanh16``."""
     left = 12 + power
-    scaled = x * (3 << left) if left >= 0 else (3 * x + (1 << (-left - 1))) >> -left
+    return tanh_of(x * (3 << left) if left >= 0 else (3 * x + (1 << (-left - 1))) >> -left)
+
+
+def tanh_of(scaled: Traced) -> Traced:
+    """Return the hyperbolic tangent of values in units of 2^-12 / 3."""
     y = _interpolated(scaled, 8, 0xFFFF << 8)
     return jnp.where(scaled >= 0, y - (1 << 23) + 128, -y + (1 << 23) + 127) >> 8
 

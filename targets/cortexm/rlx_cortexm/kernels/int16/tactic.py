@@ -160,6 +160,13 @@ def _pair(
     return (Candidate.of(lowered, kind),)
 
 
+def scale_constants(rescale: Rescale, bound: int) -> dict[str, Hashable]:
+    """Return the constants with which templates scale values up to ``bound``."""
+    function, multiplier, shift = _scale(rescale, bound)
+    wide = _result_type(function)
+    return {"scale": function, "wide": wide, "multiplier": multiplier, "shift": shift}
+
+
 def _result_type(function: str) -> str:
     return "int64_t" if function in WIDE else "int32_t"
 
@@ -167,22 +174,19 @@ def _result_type(function: str) -> str:
 def requantize(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a change of scale."""
     op = cast("QRequantize", node.op)
-    function, multiplier, shift = _scale(op.rescale, REACH)
+    scale = scale_constants(op.rescale, REACH)
     constants = {
+        **scale,
         "length": node.types[0].size,
         "from": "int16_t",
         "to": "int16_t",
         "flips": False,
-        "scale": function,
-        "wide": _result_type(function),
-        "multiplier": multiplier,
-        "shift": shift,
         "x_zero_point": 0,
         "zero_point": 0,
         "low": op.low,
         "high": op.high,
     }
-    kernel = Kernel.of("requantize16", "convert/kernel", constants, (function,))
+    kernel = Kernel.of("requantize16", "convert/kernel", constants, (str(scale["scale"]),))
     instructions = node.types[0].size * ELEMENT
     lowered = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(lowered, "requantize16"),)

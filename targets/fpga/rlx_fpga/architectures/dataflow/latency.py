@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
 Floats = npt.NDArray[np.float64]
 """Parts of a frame, or cycles."""
@@ -48,6 +48,10 @@ class ArrivalCurve:
         span = self.parts[after] - self.parts[before]
         share = np.divide(parts - self.parts[before], span, out=np.ones_like(parts), where=span > 0)
         return self.times[before] + share * (self.times[after] - self.times[before])
+
+    def delayed(self, cycles: int) -> ArrivalCurve:
+        """Return the curve of the same parts ``cycles`` later."""
+        return ArrivalCurve(self.parts, self.times + cycles)
 
     def delay(self, before: ArrivalCurve) -> float:
         """Return the maximum cycles from the arrival of a part in another stream to that here."""
@@ -140,13 +144,21 @@ class StageTiming:
         sources: Streams it reads: negative for inputs, else indices of earlier stages.
         demand: Amount of them that it needs, and when.
         cycles: Cycles for a frame without waiting.
-        registers: Latency from input to output, registers before it included.
+        registers: Latency from input to output.
+        delays: For each source, latency of the queue before it; empty without queues.
     """
 
     sources: tuple[int, ...]
     demand: Demand
     cycles: int
     registers: int
+    delays: tuple[int, ...] = ()
+
+    def only(self, reached: Container[int]) -> StageTiming:
+        """Return the timing as if other sources than ``reached`` were there already."""
+        places = [place for place, source in enumerate(self.sources) if source in reached]
+        delays = tuple(self.delays[place] for place in places) if self.delays else ()
+        return replace(self, sources=tuple(self.sources[place] for place in places), delays=delays)
 
 
 def only_behind(stages: Sequence[StageTiming], source: int) -> list[StageTiming | None]:
@@ -157,9 +169,9 @@ def only_behind(stages: Sequence[StageTiming], source: int) -> list[StageTiming 
     reached = {source}
     timings: list[StageTiming | None] = []
     for index, stage in enumerate(stages):
-        sources = tuple(one for one in stage.sources if one in reached)
-        timings.append(replace(stage, sources=sources) if sources else None)
-        if sources:
+        timing = stage.only(reached)
+        timings.append(timing if timing.sources else None)
+        if timing.sources:
             reached.add(index)
     return timings
 
@@ -181,7 +193,12 @@ def arrival_curves(
         if stage is None:
             continue
         results = _results if stage.demand.needed.size else _in_step
-        curves[index] = results(stage, [curves[source] for source in stage.sources])
+        delays = stage.delays or (0,) * len(stage.sources)
+        operands = [
+            curves[source].delayed(delay)
+            for source, delay in zip(stage.sources, delays, strict=True)
+        ]
+        curves[index] = results(stage, operands)
     return curves
 
 

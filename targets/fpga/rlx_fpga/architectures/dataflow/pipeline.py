@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.explore.fold import Fold
 
-# The register after every stream holds this much: a smaller queue is not needed.
+# Beats that the register after every stream holds: a smaller queue is not needed.
 REGISTER_BEATS = 2
 # A stage with this part of the slowest stage's cycles cannot catch up much.
 BUSY = Fraction(3, 4)
@@ -330,10 +330,8 @@ class Pipeline(Component):
                 layer.demand,
                 layer.burst or layer.cycles,
                 # There is a register after each layer, but not in a fork.
-                layer.cell.latency
-                + layer.cell.drain
-                + 1
-                + max(sum(cell.latency for cell in queue.cells().values()) for queue in queues),
+                layer.cell.latency + layer.cell.drain + 1,
+                tuple(sum(cell.latency for cell in queue.cells().values()) for queue in queues),
             )
             for stage, layer, queues in zip(
                 self.program.stages, self.layers, self.queues, strict=True
@@ -390,18 +388,29 @@ class Pipeline(Component):
             return Fraction(0)
         before = self.layers[source]
         slowest = max(one.cycles for one in self.layers)
+        waiting = Fraction(layer.pause if self._busiest[source] >= BUSY * slowest else 0, slowest)
         if max(before.cycles, layer.cycles) < BUSY * slowest:
-            return Fraction(0)
+            return waiting
         bursts = (before.burst or before.cycles) <= layer.cycles
         arriving = before.jitter[1] if bursts else Fraction(0)
-        return arriving + layer.jitter[0]
+        return arriving + layer.jitter[0] + waiting
+
+    @cached_property
+    def _busiest(self) -> list[int]:
+        """For each stage, the cycles of the slowest stage from the inputs up to it."""
+        indices, found = self._places(), list[int]()
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            before = (found[indices[one]] for one in stage.sources if indices[one] >= 0)
+            found.append(max(layer.cycles, *before, 0))
+        return found
 
 
 def _with_depth(queue: Queue, part: Fraction) -> Queue:
-    """Return the queue with a FIFO for ``part`` of a frame."""
+    """Return the queue with a FIFO for ``part`` of a frame, if the register does not hold it."""
     beats = math.ceil(part * queue.elements / queue.widest)
-    depth = beats if beats > REGISTER_BEATS else 0
-    return replace(queue, depth=depth)
+    needed = beats * queue.widest > REGISTER_BEATS * queue.lanes
+    # No FIFO has a depth of 1.
+    return replace(queue, depth=max(beats, 2) if needed else 0)
 
 
 def _net(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.ir.inspect import node_macs
 from rlx.ir.layer_names import origins_of
 from rlx.support.text.tables import Column, Table
+from rlx_fpga.cells.credit import LATENCY as QUEUE_LATENCY
 from rlx_fpga.cost.costs import Resources
 from rlx_fpga.report import cells_of, device_report, places_text
 from rlx_fpga.view import cell_columns, layers_table, plain_op, total
@@ -28,8 +29,8 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
     A layer has ``name``, ``instance`` (of its module), ``op``, ``origins`` (nodes of the model),
     ``macs`` of a frame, ``cycles`` (1), ``latency``, ``adders``, ``adder_bits`` (about one LUT
     each), ``multipliers`` and ``memory_bits`` (0); and
-    predicted ``lut`` and ``ff``. ``latency`` is that of the pipeline, without the output queue. The
-    other entries are those of ``rlx_fpga.report.device_report``.
+    predicted ``lut`` and ``ff``. ``latency`` of the design includes the output queue. The other
+    entries are those of ``rlx_fpga.report.device_report``.
     """
     costs = design.costs(options.chosen_device.family)
     rows = [
@@ -56,7 +57,7 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
         "columns": list(COLUMNS),
         "sources": {layer.layer_name: places_text(layer.node) for layer in design.layers},
         "interval": 1,
-        "latency": design.latency,
+        "latency": design.latency + QUEUE_LATENCY,
         "slowest": "ports",
         "adders": sum(row["adders"] for row in rows),
         "adder_bits": sum(row["adder_bits"] for row in rows),

@@ -53,6 +53,14 @@ def test_of_several_operands_the_latest_counts():
     assert last(short, long, both) == 156
 
 
+def test_queues_delay_the_operand_behind_them_only():
+    both = StageTiming((-1, -2), EVEN, 10, 1, (3, 50))
+    assert arrival_curves([both], {-1: 100, -2: 20})[0].end == 104
+    assert arrival_curves([both], {-1: 20, -2: 100})[0].end == 151
+    assert both.only({-1}) == StageTiming((-1,), EVEN, 10, 1, (3,))
+    assert StageTiming((-1, -2), EVEN, 10, 1).only({-2}) == StageTiming((-2,), EVEN, 10, 1)
+
+
 def test_results_come_evenly_between_steps():
     quick = StageTiming((-1,), at_once(), 40, 0)
     assert (

@@ -1,5 +1,7 @@
 """Every integer op, and small networks, as hardware under Amaranth's simulator."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,13 +21,14 @@ from rlx.ops.q import (
     QDense,
     QMean,
     QMul,
+    QPad,
     QReshape,
     QTranspose,
     Window,
 )
 from rlx.support.errors import EmitError, UnsupportedOpError
 from rlx_fpga.architectures.dataflow.lower.rules import RULES
-from rlx_fpga.architectures.dataflow.pipeline import Pipeline
+from rlx_fpga.architectures.dataflow.pipeline import Pipeline, Queue, _with_depth
 from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.explore.folding import Folding
 from rlx_fpga.explore.solver import Amount
@@ -307,6 +310,44 @@ def test_a_mean_does_not_stop_the_layer_in_front(strides, zero_point, outputs, b
     (output,) = program.outputs
     found = run.interval(output.type.size // pipeline.lanes(output))
     assert found == pipeline.interval == pipeline.layers[0].cycles
+
+
+@pytest.mark.parametrize(
+    ("lanes", "reader_lanes", "part", "depth"),
+    [
+        (4, 4, 2, 0),
+        (4, 4, 3, 3),
+        (8, 4, 4, 0),
+        (8, 4, 5, 3),
+        (2, 4, 1, 0),
+        (1, 4, 1, 2),
+        (2, 4, 3, 3),
+    ],
+)
+def test_a_queue_is_left_out_where_the_register_holds_as_much(lanes, reader_lanes, part, depth):
+    # A register holds two beats before a converter; queues are on its wider side.
+    queue = Queue("q", 0, lanes, reader_lanes, 16, 8)
+    assert _with_depth(queue, Fraction(part, 4)).depth == depth
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("between", [False, True], ids=["next to it", "behind another layer"])
+def test_padding_does_not_stop_the_layer_in_front(between):
+    graph = Graph("padded")
+    x = graph.input("x", i8(1, 6, 6, 1))
+    x = conv(graph, x, 4, 3, padding=SAME)
+    x = graph.apply(QClamp(low=0), x) if between else x
+    graph.output(graph.apply(QPad(before=(0, 3, 2, 0), after=(0, 4, 1, 0), value=7), x))
+    program = staged_graph(graph)
+    folds = {
+        name: min(all_, key=lambda fold: (fold.products and fold.cycles < 300, fold.cycles))
+        for name, all_ in program.choices().items()
+    }
+    pipeline = Pipeline(program, folds)
+    assert pipeline.layers[-1].cycles < pipeline.layers[0].cycles == pipeline.interval
+    run = simulate(pipeline, x_of(graph), 6)
+    (output,) = program.outputs
+    assert run.interval(output.type.size // pipeline.lanes(output)) == pipeline.interval
 
 
 @pytest.mark.sim

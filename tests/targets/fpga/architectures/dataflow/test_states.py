@@ -1,5 +1,6 @@
 """States in memories of the dataflow core, from a reset on."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,22 @@ def test_the_loop_through_a_state_bounds_the_interval() -> None:
     assert pipeline.loops["s"] > 2
     assert pipeline.interval == pipeline.loops["s"]
     assert design_of(step(), FpgaOptions()).pipeline.loops.keys() == {"rows"}
+
+
+def test_a_chain_of_layers_with_states_takes_its_interval(tmp_path: Path) -> None:
+    # A layer that joins a state with new rows reads the state first: the rows are queued meanwhile.
+    data, network = wake_word(1)
+    vectors = {"features": network.samples(40)}
+    options = FpgaOptions(io="uint8")
+    module = GraphModule.mir(load(data).graph)
+    compiled = compile_for(module, TARGET, options=options, vectors=vectors)
+    compiled.write(tmp_path / "net")
+    simulation = VerilatorHarness().simulate(
+        tmp_path / "net", compiled.golden, timeout_s=SIMULATION_S
+    )
+    np.testing.assert_array_equal(simulation.outputs[0], compiled.golden.outputs[0])
+    report = json.loads((tmp_path / "net" / "report.json").read_text())
+    assert simulation.interval == report["interval"] == 12
 
 
 @pytest.mark.parametrize("architecture", ["engine", "parallel"])

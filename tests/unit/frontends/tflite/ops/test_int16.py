@@ -8,7 +8,7 @@ import pytest
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ir.evaluate import evaluate
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.support.errors import UnsupportedOpError
+from rlx.support.errors import FrontendError, UnsupportedOpError
 from support.files.tflite_builder import TfliteBuilder, run_tflm
 from support.messages import raises
 from support.networks.int16_layers import Int16Builder, network
@@ -223,4 +223,94 @@ def test_sums_whose_results_may_not_fit_int32_are_refused() -> None:
     weights = np.full((1, 600), 127, np.int8)
     y = model.weighted("FULLY_CONNECTED", x, weights, (1, 1), 0.001, scales=0.1)
     with raises(UnsupportedOpError):
+        tflite.load(model.build([x], [y]))
+
+
+@pytest.mark.parametrize("scale", [2.0**-12, 2.0**-11, 2.0**-13, 1e-3, 1e-7, 7.7e-3, 1.0, 2.6])
+@pytest.mark.parametrize("code", ["LOGISTIC", "TANH"])
+def test_all_values_of_functions_equal_tflm(code: str, scale: float) -> None:
+    model = Int16Builder()
+    x, y = model.activation((1, len(ALL)), scale), model.activation((1, len(ALL)), 1 / 32768)
+    model.operator(code, [x], [y])
+    data = model.build([x], [y])
+    graph = tflite.load(data).graph
+    found = evaluate(graph, {graph.inputs[0].name: ALL[np.newaxis]})
+    np.testing.assert_array_equal(found[0], run_tflm(data, ALL[np.newaxis])[0])
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("scale", [1e-5, 1e-4, 1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("count", [1, 2, 10, 300])
+def test_softmax_equals_tflm(count: int, scale: float, beta: float) -> None:
+    model = Int16Builder()
+    x, y = model.activation((30, count), scale), model.activation((30, count), 1 / 32768)
+    model.operator("SOFTMAX", [x], [y], beta=beta)
+    compare(model.build([x], [y]))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 7e-4, 3e-4])
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("code", ["MEAN", "SUM"])
+def test_means_and_sums_equal_tflm(code: str, keep: bool, scale: float) -> None:
+    model = Int16Builder()
+    x = model.activation((2, 5, 6, 3), 1e-3)
+    axes = model.constant(np.array([1, 2], np.int32))
+    shape = (2, 1, 1, 3) if keep else (2, 3)
+    y = model.activation(shape, scale * (1 if code == "MEAN" else 8))
+    model.operator(code, [x, axes], [y], keepDims=keep)
+    compare(model.build([x], [y]), runs=60)
+
+
+@pytest.mark.parametrize("bias", ["int64", None])
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_transposed_convolutions_equal_tflm(padding: str, stride: int, bias: str | None) -> None:
+    model = Int16Builder()
+    x = model.activation((1, 4, 4, 3), 1e-3)
+    weights = model.random.integers(-127, 128, (5, 3, 3, 3)).astype(np.int8)
+    scales = model.random.uniform(0.003, 0.01, 5)
+    size = 4 * stride if padding == "SAME" else 3 * stride + 3
+    y = model.activation((1, size, size, 5), 0.01)
+    operands = [
+        model.constant(np.array([1, size, size, 5], np.int32)),
+        model.constant(weights, scale=scales, axis=0),
+        x,
+    ]
+    if bias is not None:
+        values = model.random.integers(-30000, 30000, 5)
+        operands.append(model.tensor([5], bias, data=values, scale=np.float32(1e-3) * scales))
+    model.operator("TRANSPOSE_CONV", operands, [y], padding=padding, strideW=stride, strideH=stride)
+    compare(model.build([x], [y]), runs=10)
+
+
+@pytest.mark.parametrize(
+    ("code", "shape", "result", "numbers", "options"),
+    [
+        ("SQUEEZE", (1, 4, 1, 3), (1, 4, 3), (), {"squeezeDims": [2]}),
+        ("EXPAND_DIMS", (1, 4), (1, 1, 4), ([1],), {}),
+        ("SLICE", (1, 4, 6), (1, 2, 3), ([0, 1, 2], [1, 2, 3]), {}),
+        ("STRIDED_SLICE", (1, 4, 6), (1, 2, 3), ([0, 0, 0], [1, 4, 6], [1, 2, 2]), {}),
+        ("TRANSPOSE", (1, 4, 6), (1, 6, 4), ([0, 2, 1],), {}),
+        ("REVERSE_V2", (1, 4), (1, 4), ([1],), {}),
+        ("BROADCAST_TO", (1, 4), (2, 4), ([2, 4],), {}),
+    ],
+)
+def test_more_moves_equal_tflm(code, shape, result, numbers, options) -> None:
+    model = Int16Builder()
+    x, y = model.activation(shape, 1e-3), model.activation(result, 1e-3)
+    operands = [x, *(model.constant(np.array(n, np.int32)) for n in numbers)]
+    model.operator(code, operands, [y], **options)
+    compare(model.build([x], [y]))
+
+
+@pytest.mark.parametrize(
+    ("code", "x_scale", "scale"),
+    [("TANH", 3.0, 1 / 32768), ("LOGISTIC", 1e-3, 1 / 65536), ("SOFTMAX", 6.0, 1 / 32768),
+     ("SOFTMAX", 1e-3, 1 / 65536)],
+)  # fmt: skip
+def test_scales_beyond_the_fixed_point_are_refused(code: str, x_scale: float, scale: float) -> None:
+    model = Int16Builder()
+    x, y = model.activation((1, 4), x_scale), model.activation((1, 4), scale)
+    model.operator(code, [x], [y], **({"beta": 1.0} if code == "SOFTMAX" else {}))
+    with raises((UnsupportedOpError, FrontendError)):
         tflite.load(model.build([x], [y]))

@@ -86,10 +86,12 @@ class MeanPlan(Plan):
     def _waiting(self, blocks: int, beat_cycles: int) -> int:
         """Return the maximum number of sums of ``blocks`` beats that wait for the requantizer.
 
-        When the last one comes, the requantizer has accepted one in ``beat_cycles``, and the offset
-        holds another.
+        When the last one comes, the requantizer has accepted one in ``beat_cycles``, less one if it
+        was still busy with the frame before, and the offset holds another.
         """
-        return max(blocks - -(-blocks // beat_cycles) - bool(self._offset), 0)
+        always_busy = 1 < beat_cycles >= self.count and blocks > 1
+        accepted = -(-blocks // beat_cycles) - always_busy
+        return max(blocks - accepted - bool(self._offset), 0)
 
     @property
     def _offset(self) -> int:

@@ -41,6 +41,7 @@ class LayerHardware:
         skew: For each operand, the parts of a frame by which it can be ahead of the share produced,
             and behind it; empty if all are read in step.
         jitter: Deviation of input and output from a constant rate, in frames.
+        pause: Cycles for which it lets its input wait, even if its results are accepted at once.
         burst: Cycles for a frame at the rate of results without waiting; 0 if as ``cycles``.
         demand: Amount of its operands that its results need, and when.
     """
@@ -52,6 +53,7 @@ class LayerHardware:
     lead: Fraction = Fraction(0)
     skew: tuple[tuple[Fraction, Fraction], ...] = ()
     jitter: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    pause: int = 0
     burst: int = 0
     demand: Demand = EVEN
 

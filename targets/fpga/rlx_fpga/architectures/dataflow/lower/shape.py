@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
@@ -61,7 +62,11 @@ class ConcatPlan(Plan):
         return [Fold(lanes, 1, total // lanes) for lanes in divisors(math.gcd(*self.runs))]
 
     def build(self, fold: Fold) -> LayerHardware:
-        """Return the cell; operands are read in turn, so each can be ahead or behind."""
+        """Return the cell; operands are read in turn, so each can be ahead or behind.
+
+        While leading operands are sent, the next one is queued: all of a run after states, which
+        may come late, else as much as comes while constants are sent.
+        """
         leading = next((n for n, o in enumerate(self.node.operands) if needs_input(o)), 0)
         cell = Concat(fold.pe, [run // fold.pe for run in self.runs], leading=leading)
         total, sent = sum(self.runs) * self.rounds, 0
@@ -78,7 +83,12 @@ class ConcatPlan(Plan):
             fronts[f"i{operand_index}"] = {f"constant{operand_index}": constant}
         hold = pipeline_hold([cell], fold.cycles)
         chain = Chain({"concat": cell}, fronts)
-        return LayerHardware(chain, fold, fold.cycles, hold, skew=tuple(skew))
+        late = any(operand.constant is None for operand in self.node.operands[:leading])
+        pause = 0 if late else sum(self.runs[:leading]) // fold.pe
+        jitter = (Fraction(late, self.rounds), Fraction(0))
+        return LayerHardware(
+            chain, fold, fold.cycles, hold, skew=tuple(skew), jitter=jitter, pause=pause
+        )
 
 
 @RULES.rule(QPad)
@@ -108,7 +118,9 @@ class PadPlan(Plan):
             op.value,
         )
         added = Fraction(cell.beats_out - cell.beats_in, cell.beats_out)
-        return _resized("pad", cell, fold, added)
+        # The padding of a frame is sent at once, while the input waits.
+        pause = math.ceil(cell.jitter * cell.beats_out)
+        return replace(_resized("pad", cell, fold, added, cell.jitter), pause=pause)
 
 
 @RULES.rule(QSlice)
@@ -141,13 +153,15 @@ class SlicePlan(Plan):
             op.step,
         )
         dropped_share = Fraction(cell.beats_in - cell.beats_out, cell.beats_in)
-        return _resized("slice", cell, fold, dropped_share)
+        return _resized("slice", cell, fold, dropped_share, cell.jitter)
 
 
-def _resized(name: str, cell: Pad | Slice, fold: Fold, share: Fraction) -> LayerHardware:
+def _resized(
+    name: str, cell: Pad | Slice, fold: Fold, share: Fraction, jitter: Fraction
+) -> LayerHardware:
     """Return the layer of a cell that adds or drops a ``share`` of a frame's beats."""
-    hold = share + pipeline_hold([cell], cell.beats_out)
-    return LayerHardware(Chain({name: cell}), fold, fold.cycles, hold, share)
+    hold, flow = share + pipeline_hold([cell], cell.beats_out), (Fraction(0), jitter)
+    return LayerHardware(Chain({name: cell}), fold, fold.cycles, hold, share, jitter=flow)
 
 
 def _in_beats(sizes: tuple[int, ...], lanes: int) -> tuple[int, ...]:
