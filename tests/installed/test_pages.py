@@ -33,6 +33,7 @@ PAGES = (
     "docs/how-to/run-on-the-host.md",
     "docs/how-to/measure-on-the-host.md",
     "docs/how-to/use-several-machines.md",
+    "docs/how-to/differentiate.md",
 )
 """Pages whose every block ``console``, ``python run`` and ``{doctest}`` is run."""
 

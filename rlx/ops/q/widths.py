@@ -1,7 +1,4 @@
-"""Element types of activations: ops that compute int8 or int16, by their first operand.
-
-Tests: tests/unit/ops/q/test_widths.py
-"""
+"""Element types of activations: ops that compute int8 or int16, by their first operand."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Ops of both widths on int16, element by element in plain C.
-
-Tests: tests/targets/cortexm/kernels/int16/test_tactic.py
-"""
+"""Ops of both widths on int16, element by element in plain C."""
 
 from __future__ import annotations
 
