@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx.support.errors import DoesNotFitError
-from rlx_cortexm.code_size import with_margin
 from rlx_cortexm.kernels.channel_table.tactic import CHANNEL_TABLE_NAME
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 def check_budget(
     name: str,
     report: Mapping[str, Any],
+    max_code: int,
     *,
     ram: int | None,
     flash: int | None,
@@ -27,6 +27,7 @@ def check_budget(
     Args:
         name: Name of the network.
         report: Its estimate; see :func:`rlx_cortexm.estimate.estimate`.
+        max_code: Bytes of code that a compiler keeps to: the predicted ones and a margin.
         ram: Maximum bytes of the arena, or None.
         flash: Maximum bytes of constants and code, or None.
         chip: Microcontroller that must hold it too, or None.
@@ -34,8 +35,9 @@ def check_budget(
     Raises:
         DoesNotFitError: It does not; the hint has values of both limits with which it fits.
     """
-    needs: list[int] = [report[f"{k}_bytes"] for k in ("arena", "constant", "code")]
-    arena, constants, code = needs
+    arena: int = report["arena_bytes"]
+    constants: int = report["constant_bytes"]
+    max_flash = constants + max_code
     arena += report.get("variable_bytes", 0) + _state_bytes(report)
     problems, suggestions, note = [], [], ""
     if ram is not None and arena > ram:
@@ -46,16 +48,18 @@ def check_budget(
             f" the peak is in {peak['name']} ({peak['op']})"
         )
         suggestions.append(f"--ram {arena}")
-    if flash is not None and constants + code > flash:
-        needed, limit = _sizes(constants + code, flash)
+    if flash is not None and max_flash > flash:
+        needed, limit = _sizes(max_flash, flash)
         needs_flash = (
-            f"code and constants need about {needed}, of which {_size(constants)} for constants"
+            f"code and constants need up to {needed}, of which {_size(constants)} for constants"
             if constants
-            else f"the code needs about {needed}"
+            else f"the code needs up to {needed}"
         )
         problems.append(f"flash: {needs_flash}, --flash is {limit}")
-        suggestions.append(f"--flash {constants + with_margin(code)}")
-        note = "; the size of code is predicted, --flash has a margin for that"
+        suggestions.append(f"--flash {max_flash}")
+        note = "; this holds a margin for the size of code, which is predicted"
+    if len(suggestions) > 1:
+        note += "; each alone can be smaller, at the cost of the other"
     if problems:
         raise DoesNotFitError(
             "\n  ".join(["over the memory budget", *problems]),
@@ -63,16 +67,16 @@ def check_budget(
             hint=f"use {' '.join(suggestions)}{note}",
         )
     if chip is not None:
-        _check_part(name, report, chip)
+        _check_part(name, report, max_code, chip)
 
 
-def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
+def _check_part(name: str, report: Mapping[str, Any], max_code: int, chip: CortexPart) -> None:
     """Check that a microcontroller holds a network.
 
     Raises:
         DoesNotFitError: It does not.
     """
-    flash, ram = report["constant_bytes"] + report["code_bytes"], report["arena_bytes"]
+    flash, ram = report["constant_bytes"] + max_code, report["arena_bytes"]
     ram += report.get("variable_bytes", 0) + _state_bytes(report)
     constants = report["constant_bytes"] - _optional_bytes(report)
     problems, limits = [], []
@@ -83,7 +87,7 @@ def _check_part(name: str, report: Mapping[str, Any], chip: CortexPart) -> None:
         )
         limits.append(f"--ram {chip.block_bytes}")
     if chip.flash_bytes is not None and flash > chip.flash_bytes:
-        problems.append(f"flash: about {flash:,} bytes needed, it has {chip.flash_bytes:,}")
+        problems.append(f"flash: up to {flash:,} bytes needed, it has {chip.flash_bytes:,}")
         limits.append(f"--flash {chip.flash_bytes}")
     if problems:
         hint = f"add {' '.join(limits)}, by which smaller kernels are chosen, or take a larger part"

@@ -49,7 +49,7 @@ class KernelSettings:
         """Return the flash that there is for kernels, with a margin, and for their tables."""
         if self.flash is None:
             return None
-        entry = entry_with_margin(len(plan.schedule))
+        entry = entry_with_margin(len(plan.schedule), self.core)
         if self.constants_in_file:
             left = self.flash - entry - CHECK_BYTES
             return max(left, 0) + self._min_table_bytes(plan)
@@ -60,7 +60,7 @@ class KernelSettings:
     @property
     def code_sizes(self) -> CodeSizes:
         """Bytes of machine code of a kernel; with a margin if there is a limit."""
-        return code_sizes if self.flash is None else sizes_with_margin
+        return code_sizes if self.flash is None else partial(sizes_with_margin, core=self.core)
 
     def _min_table_bytes(self, plan: MemoryPlan) -> int:
         """Return bytes that kernels' tables take in any case, and that are not in flash."""

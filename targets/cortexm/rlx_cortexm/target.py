@@ -8,6 +8,7 @@ from rlx.support.text.licence import with_licence
 from rlx.targets import Emission, Target
 from rlx_cortexm.budget import check_budget, part_figures
 from rlx_cortexm.chains import table_refusal
+from rlx_cortexm.code_size import with_margin
 from rlx_cortexm.emitter import Emitter
 from rlx_cortexm.estimate import estimate, scratch_places
 from rlx_cortexm.kernel_table import debug_kernels
@@ -125,6 +126,7 @@ def _fitting_estimate(
 ) -> Mapping[str, Any]:
     """Return the estimate, or raise DoesNotFitError."""
     report = estimate(lowered, options.prediction)
+    kernels = report["code_bytes"]
     if emitter.states:
         report = {**report, "states": emitter.states}
     if options.weights_in_file:
@@ -140,7 +142,10 @@ def _fitting_estimate(
         code = report["code_bytes"] + check
         report = {**report, "code_bytes": code, "self_check_bytes": check}
     chip, cycles = options.chip, options.cycles
-    check_budget(lowered.graph.name, report, ram=options.ram, flash=options.flash, chip=chip)
+    largest = max(with_margin(kernels, options.core), report["code_bytes"])
+    check_budget(
+        lowered.graph.name, report, largest, ram=options.ram, flash=options.flash, chip=chip
+    )
     if chip is not None:
         report = {**report, "part": part_figures(report, chip)}
     if cycles is not None:

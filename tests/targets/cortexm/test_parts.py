@@ -18,7 +18,7 @@ from support.messages import raises
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 KIB = 1024
-REPORT = {"arena_bytes": 0, "constant_bytes": 0, "code_bytes": 0}
+REPORT = {"arena_bytes": 0, "constant_bytes": 0}
 
 
 def test_table_has_no_unknown_keys():
@@ -140,20 +140,21 @@ def test_another_core_or_a_faster_clock_is_refused():
 def test_memory_of_a_part_is_a_limit():
     chip = part("stm32f407")
     fitting = {**REPORT, "arena_bytes": 128 * KIB, "constant_bytes": 1000 * KIB}
-    check_budget("net", {**fitting, "code_bytes": 24 * KIB}, ram=None, flash=None, chip=chip)
+    check_budget("net", fitting, 24 * KIB, ram=None, flash=None, chip=chip)
     with raises(DoesNotFitError):
         check_budget(
             "net",
-            {**fitting, "arena_bytes": 128 * KIB + 1, "code_bytes": 24 * KIB + 1},
+            {**fitting, "arena_bytes": 128 * KIB + 1},
+            24 * KIB + 1,
             ram=None, flash=None, chip=chip,
         )  # fmt: skip
     with raises(DoesNotFitError):
-        large = {**REPORT, "constant_bytes": 1025 * KIB, "code_bytes": KIB}
-        check_budget("net", large, ram=None, flash=None, chip=chip)
+        large = {**REPORT, "constant_bytes": 1025 * KIB}
+        check_budget("net", large, KIB, ram=None, flash=None, chip=chip)
     outside = {**REPORT, "constant_bytes": 1 << 30}
-    check_budget("net", outside, ram=None, flash=None, chip=part("rp2040"))
+    check_budget("net", outside, 0, ram=None, flash=None, chip=part("rp2040"))
     with pytest.raises(DoesNotFitError, match="it does not fit Raspberry Pi Pico\n  flash: "):
-        check_budget("net", outside, ram=None, flash=None, chip=part("raspberry-pi-pico"))
+        check_budget("net", outside, 0, ram=None, flash=None, chip=part("raspberry-pi-pico"))
 
 
 def test_a_limit_on_flash_is_the_advice_if_only_tables_of_channels_exceed_a_part():
@@ -161,9 +162,9 @@ def test_a_limit_on_flash_is_the_advice_if_only_tables_of_channels_exceed_a_part
         {"kernel": "channel table", "constant_bytes": 20 * KIB},
         {"kernel": "conv2d", "constant_bytes": 1010 * KIB},
     ]
-    report = {**REPORT, "layers": layers, "constant_bytes": 1030 * KIB, "code_bytes": KIB}
+    report = {**REPORT, "layers": layers, "constant_bytes": 1030 * KIB}
     with raises(DoesNotFitError):
-        check_budget("net", report, ram=None, flash=None, chip=part("stm32f407"))
+        check_budget("net", report, KIB, ram=None, flash=None, chip=part("stm32f407"))
 
 
 def test_smaller_limits_of_the_user_come_first():
