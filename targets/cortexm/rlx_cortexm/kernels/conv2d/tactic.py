@@ -17,7 +17,7 @@ from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
 from rlx_cortexm.kernels.dense.packed_cost import PackedCost
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise
-from rlx_cortexm.narrow import run_bytes
+from rlx_cortexm.narrow import run_bytes, suffix
 from rlx_cortexm.packing import BLOCK, QUAD
 from rlx_cortexm.tactic import CoreTactic, Tactic
 from rlx_cortexm.weighted import WeightedLayer, more_scaling, rows_of
@@ -123,7 +123,7 @@ def _layer(node: Node, weighted: WeightedLayer, runs: Runs) -> LoweredLayer:
         "run": run,
         "rows": rows,
         "length": length,
-        "narrow": weighted.narrow,
+        "narrow": suffix(weighted.bits),
         "single": run_bytes(length, weighted.bits),
         "row_stride": op.window.dilation[0] * image.in_w * image.in_c,
         "x_zero_point": op.x_zero_point if image.inside != "all" or not whole_rows else 0,
@@ -132,7 +132,7 @@ def _layer(node: Node, weighted: WeightedLayer, runs: Runs) -> LoweredLayer:
         f"{weighted.bits}-bit weights of {image.out_c} channels by {kernel_h * run} inputs, four"
         " channels interleaved"
     )
-    support = (*dot_products(group_out, weighted.narrow), *weighted.support)
+    support = (*dot_products(group_out, suffix(weighted.bits)), *weighted.support)
     size = CodeSize(inlined=dot_size(support))
     return LoweredLayer(
         Kernel.of("conv2d", "conv2d/kernel", constants, support, size),
