@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 _MAX_FILE_BYTES: Final = 16 << 20
 """Bytes of a file of measurements."""
 
+_MAX_TIME: Final = 2.0**53
+"""Maximum time of a layer: sums of such numbers are finite."""
+
 LAYER_HEADING: Final = "layer,cycles"
 """Heading of the table that ``test/layer_cycles.c`` of an emitted folder prints."""
 
@@ -194,25 +197,39 @@ def _board(path: Path, network: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: The file is not a table of layers and numbers, or names an unknown layer.
     """
-    text = _text(path)
-    where = str(path)
-    hint = 'write {"conv1": 123, ...} into a .json file, or conv1,123 into lines of a .csv'
+    text, where = _text(path), str(path)
     try:
-        rows = json.loads(text).items() if path.suffix.lower() == ".json" else _csv_rows(text)
-        times = {
-            str(name).strip(): None if value == NOT_AVAILABLE else float(value)
-            for name, value in rows
-        }
-    except (ValueError, TypeError, AttributeError):
-        raise UsageError("expected rows of a layer and a number", where=where, hint=hint) from None
+        times = _times(text, is_json=path.suffix.lower() == ".json")
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError, csv.Error):
+        times = {}
     if not times:
-        raise UsageError("expected rows of a layer and a number", where=where, hint=hint)
+        raise UsageError(
+            "expected rows of a layer and a number",
+            where=where,
+            hint='write {"conv1": 123, ...} into a .json file, or conv1,123 into lines of a .csv',
+        )
     known = [layer["name"] for layer in network["layers"]]
     if unknown := sorted(set(times) - set(known)):
         raise UsageError(
             f"no layer is called {unknown[0]!r}", where=where, hint=f"layers: {', '.join(known)}"
         )
     return {"board": times, "board_unit": "cycles" if LAYER_HEADING in text else ""}
+
+
+def _times(text: str, *, is_json: bool) -> dict[str, float | None]:
+    """Return the time of each layer in a table; None where no counter runs.
+
+    Raises:
+        ValueError: A time is not a number in range. Malformed tables raise other errors as well.
+    """
+    rows = json.loads(text).items() if is_json else _csv_rows(text)
+    times: dict[str, float | None] = {}
+    for name, value in rows:
+        time = None if value == NOT_AVAILABLE else float(value)
+        if time is not None and not 0 <= time <= _MAX_TIME:
+            raise ValueError(time)
+        times[str(name).strip()] = time
+    return times
 
 
 def _csv_rows(text: str) -> list[tuple[str, str]]:
@@ -245,7 +262,7 @@ def _object(path: Path, keys: Sequence[str], command: str) -> Mapping[str, Any]:
     """
     try:
         values = json.loads(_text(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict) or any(key not in values for key in keys):
         raise UsageError(

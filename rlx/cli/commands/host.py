@@ -139,6 +139,6 @@ def _show_fusion(report: FusionReport) -> None:
 def _show_roofline(bounds: Roofline) -> None:
     show_table(bounds.table())
     prose(
-        f"at least {float_text(1e6 * bounds.seconds)} us: the most that arithmetic, memory and"
-        " calls allow"
+        f"at least {float_text(1e6 * bounds.seconds)} us on a backend that calls each layer, as"
+        " numpy does; native code, one call for all, can be faster than layers bound by overhead"
     )

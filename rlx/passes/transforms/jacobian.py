@@ -16,7 +16,7 @@ from rlx.ops.expression import Expression
 from rlx.passes.transforms.jvp import jvp
 from rlx.passes.transforms.linearize import float_outputs, free_name, prepared, sources_of
 from rlx.passes.transforms.simplify import simplified
-from rlx.passes.transforms.vjp import grad, selected, vjp
+from rlx.passes.transforms.vjp import grad, last_outputs, vjp
 from rlx.passes.transforms.vmap import vmap
 from rlx.support.errors import UsageError
 
@@ -68,10 +68,10 @@ def jacrev(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     for name, output in outputs.items():
         zeros = {factors[n]: np.zeros(v.type.static_shape, v.type.dtype.numpy)
                  for n, v in outputs.items() if n != name}  # fmt: skip
-        derivative = bound(selected(whole, {f"d_{v.name}" for v in sources}), zeros)
+        derivative = bound(last_outputs(whole, len(sources)), zeros)
         rows = vmap(derivative, _size(name, output.type), factors[name])
         values = result.add(bound(rows, {factors[name]: _basis(output.type)}))
-        for source, value in zip(sources, values, strict=True):
+        for source, value in zip(sources, values[-len(sources) :], strict=True):
             shape = (*output.type.shape, *source.type.shape)
             full = value if value.ndim > source.type.rank else value.expand_dims(0)
             full = full.broadcast_to(output.type.size, *source.type.shape)
@@ -95,8 +95,9 @@ def hessian(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     """
     graph = graph_of(model)
     names = [v.name for v in sources_of(graph, wrt)]
-    gradients = selected(grad(graph, names), {f"d_{name}" for name in names})
-    renamed = Rewriter(gradients).finish(names=names)
+    gradients = last_outputs(grad(graph, names), len(names))
+    kept_names = gradients.output_names[: -len(names)]
+    renamed = Rewriter(gradients).finish(names=[*kept_names, *names])
     return with_graph(model, _forward(renamed, names))
 
 
@@ -108,10 +109,10 @@ def _forward(graph: Graph, wrt: Sequence[str] | str | None) -> Graph:
     for source in sources:
         used = {v.name for v in (*graph.inputs, *graph.params)}
         tangent = free_name(source.name, used)
-        derivative = selected(jvp(graph, source.name), {f"d_{name}" for name in outputs})
+        derivative = last_outputs(jvp(graph, source.name), len(outputs))
         columns = vmap(derivative, _size(source.name, source.type), tangent)
         values = result.add(bound(columns, {tangent: _basis(source.type)}))
-        for (name, output), value in zip(outputs.items(), values, strict=True):
+        for (name, output), value in zip(outputs.items(), values[-len(outputs) :], strict=True):
             jacobians[name, source.name] = _turned(value, output.type, source.type)
     for name in outputs:
         for source in sources:
@@ -156,12 +157,15 @@ class _Joined:
     """Graphs over the same inputs and parameters, joined into one."""
 
     def __init__(self, graph: Graph) -> None:
-        """Begin with the inputs and parameters of ``graph``."""
+        """Begin with the inputs and parameters of ``graph``, and the next values of its states."""
         self._graph = Graph(graph.name)
         self._sources: dict[str, Value] = {}
         self._outputs: dict[str, Value] = {}
         for value in (*graph.inputs, *graph.params):
             self._sources[value.name] = copy_node(self._graph, value.node, ()).result
+        following = last_outputs(graph, 0)
+        for name, result in zip(following.output_names, self.add(following), strict=True):
+            self.output(name, result)
 
     def add(self, graph: Graph) -> list[Expression]:
         """Append a graph and return its outputs."""

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from rlx.ir.module import graph_of, with_graph
 from rlx.passes.transforms import jvp_rules as _rules  # noqa: F401 - fills the table
 from rlx.passes.transforms.formulas import or_zeros
-from rlx.passes.transforms.linearize import Linearized, float_outputs, prepared, sources_of
+from rlx.passes.transforms.linearize import (
+    Linearized,
+    float_outputs,
+    free_names,
+    prepared,
+    sources_of,
+)
 from rlx.passes.transforms.simplify import simplified
 
 if TYPE_CHECKING:
@@ -24,7 +30,7 @@ def jvp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
 
     The result has an input ``d_NAME`` for each input or parameter of ``wrt`` and, after the
     outputs, an output ``d_NAME`` for each floating-point output: the sum of its derivatives times
-    the given changes.
+    the given changes. A name that is taken gets a further ``d_``.
 
     Args:
         model: The graph.
@@ -41,8 +47,9 @@ def jvp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     """
     graph = prepared(graph_of(model))
     sources, outputs = sources_of(graph, wrt), float_outputs(graph)
-    made = Linearized(graph, sources, list(outputs.values()))
-    tangents = [or_zeros(made.tangent(v), made.graph, v.type) for v in outputs.values()]
-    made.graph.output(*(made[v] for v in graph.outputs), names=graph.output_names)
-    made.graph.output(*(t.value for t in tangents), names=[f"d_{name}" for name in outputs])
-    return with_graph(model, simplified(made.graph))
+    linearized = Linearized(graph, sources, list(outputs.values()))
+    new = linearized.graph
+    tangents = [or_zeros(linearized.tangent(v), new, v.type) for v in outputs.values()]
+    new.output(*(linearized[v] for v in graph.outputs), names=graph.output_names)
+    new.output(*(t.value for t in tangents), names=free_names(outputs, graph.output_names))
+    return with_graph(model, simplified(new))

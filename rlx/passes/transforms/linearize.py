@@ -29,7 +29,7 @@ from rlx.support.text.suggest import did_you_mean
 from rlx.support.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rlx.ir import Graph, Node, Op, TensorType, Value
 
@@ -167,25 +167,31 @@ class Linearized:
 
     def tangent(self, value: Value) -> Expression | None:
         """Return the tangent of a value of ``source``, None for zeros."""
-        floats = self._tangents.get(value)
-        return None if floats is None else Expression(self.graph, floats)
+        tangent = self._tangents.get(value)
+        return None if tangent is None else Expression(self.graph, tangent)
 
 
 def _check_type(node: Node, type_: TensorType, tangent: Expression) -> None:
-    """Raise AssertionError if the rule of a node node_copy a tangent of another type."""
+    """Raise AssertionError if the rule of a node made a tangent of another type."""
     if (tangent.shape, tangent.dtype) != (type_.shape, type_.dtype):
         raise AssertionError(
-            f"the jvp rule of {node.op.name} node_copy {tangent.type} of {type_} at {node.label}"
+            f"the jvp rule of {node.op.name} made {tangent.type} of {type_} at {node.label}"
         )
 
 
 def free_name(name: str, used: set[str]) -> str:
     """Return the name of a derivative by the value ``name``, ``d_NAME``; and mark it as used."""
-    floats = f"d_{name}"
-    while floats in used:
-        floats = f"d_{floats}"
-    used.add(floats)
-    return floats
+    derivative = f"d_{name}"
+    while derivative in used:
+        derivative = f"d_{derivative}"
+    used.add(derivative)
+    return derivative
+
+
+def free_names(names: Iterable[str], used: Iterable[str]) -> list[str]:
+    """Return the names of derivatives by the values called ``names``, none of them in ``used``."""
+    marked = set(used)
+    return [free_name(name, marked) for name in names]
 
 
 def prepared(graph: Graph) -> Graph:
@@ -271,8 +277,13 @@ def float_outputs(graph: Graph) -> dict[str, Value]:
     """
     floats = {name: v for name, v in graph.run_outputs if v.type.dtype.is_float}
     if not floats:
+        listed = "; ".join(
+            f"{name!r} is {v.type}, the result of {v.node.op.name} at {v.node.label}"
+            for name, v in graph.run_outputs
+        )
         raise UsageError(
-            f"graph {graph.name!r} has no floating-point output to differentiate",
-            hint="differentiate the float network before it is quantized",
+            f"graph {graph.name!r} has no floating-point output to differentiate: {listed}",
+            hint="differentiate the float network before it is quantized; integers are constants"
+            " to derivatives, as if stop_gradient were applied to them",
         )
     return floats

@@ -30,8 +30,8 @@ def inline(region: Graph, target: Graph, inputs: Sequence[Value]) -> list[Value]
     for node in region.nodes:
         if isinstance(node.op, Input):
             continue
-        linearized = copy_node(target, node, tuple(values[o] for o in node.operands))
-        values.update(zip(node.results, linearized.results, strict=True))
+        node_copy = copy_node(target, node, tuple(values[o] for o in node.operands))
+        values.update(zip(node.results, node_copy.results, strict=True))
     return [values[o] for o in region.outputs]
 
 

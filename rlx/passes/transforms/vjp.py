@@ -22,6 +22,7 @@ from rlx.passes.transforms.linearize import (
     Linearized,
     float_outputs,
     free_name,
+    free_names,
     prepared,
     sources_of,
 )
@@ -37,16 +38,13 @@ if TYPE_CHECKING:
 
     Seeds = Callable[[Graph], Mapping[str, Expression]]
 
-_PREFIX = "d_"
-"""Prefix of the names of tangents and gradients."""
-
 
 def vjp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     """Return a graph of the outputs and of gradients times given factors (reverse mode).
 
     The result has an input ``d_NAME`` for each floating-point output, its factor, and, after the
     outputs, an output ``d_NAME`` for each input or parameter of ``wrt``: the sum over all outputs
-    of factor times derivative.
+    of factor times derivative. A name that is taken gets a further ``d_``.
 
     Args:
         model: The graph.
@@ -126,15 +124,16 @@ def hvp(model: Given, wrt: Sequence[str] | str | None = None) -> Given:
     graph = graph_of(model)
     names = [v.name for v in sources_of(graph, wrt)]
     gradients = jvp(_gradients(graph, names, keep_value=False), names)
-    kept_outputs = {f"{_PREFIX}{_PREFIX}{name}" for name in names}
-    return with_graph(model, selected(gradients, kept_outputs))
+    return with_graph(model, last_outputs(gradients, len(names)))
 
 
-def selected(graph: Graph, names: set[str]) -> Graph:
-    """Return a graph with some of its outputs."""
-    pairs = [(n, v) for n, v in zip(graph.output_names, graph.outputs, strict=True) if n in names]
-    pulled = Rewriter(graph).finish([v for _, v in pairs], [n for n, _ in pairs])
-    return simplified(pulled)
+def last_outputs(graph: Graph, count: int) -> Graph:
+    """Return a graph with the next values of states and the last outputs, the derivatives."""
+    states = {state.name for state, _ in graph.states}
+    first = len(graph.outputs) - count
+    named = enumerate(zip(graph.output_names, graph.outputs, strict=True))
+    pairs = [pair for i, pair in named if i >= first or pair[0] in states]
+    return simplified(Rewriter(graph).finish([v for _, v in pairs], [n for n, _ in pairs]))
 
 
 def _gradients(graph: Graph, wrt: Sequence[str] | str | None, *, keep_value: bool) -> Graph:
@@ -215,5 +214,5 @@ def _finished(
     """Declare outputs and gradients, and return the simplified graph."""
     new = pulled.rewriter.new
     new.output(*(pulled[v] for v in outputs), names=names)
-    new.output(*(g.value for g in gradients.values()), names=[f"{_PREFIX}{n}" for n in gradients])
+    new.output(*(g.value for g in gradients.values()), names=free_names(gradients, names))
     return simplified(new)

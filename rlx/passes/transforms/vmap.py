@@ -39,7 +39,7 @@ def vmap(model: Given, size: int | Dim, inputs: Sequence[str] | str | None = Non
 
     Raises:
         ValueError: ``size`` is not positive.
-        UsageError: There is no input of a name.
+        UsageError: There is no input of a name, or the next value of a state depends on one.
         ShapeError: An op mixes the values, or reads them at indices that differ.
         UnsupportedOpError: An op has no rule; the message says why.
 
@@ -77,6 +77,13 @@ def _vectorized(graph: Graph, size: int | Dim, names: set[str]) -> Graph:
             _check(node, size, results)
             rewriter.replace(node, *(r.value for r in results))
             batched.update(node.results)
+    for state, following in graph.states:
+        if following in batched:
+            raise UsageError(
+                f"vmap would need a state {state.name!r} for each of {size} values",
+                hint="name inputs that no state depends on, or make the state an input and an"
+                " output",
+            )
     return rewriter.finish()
 
 

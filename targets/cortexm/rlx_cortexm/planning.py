@@ -100,7 +100,9 @@ def _price(lowered: LoweredProgram, settings: KernelSettings) -> tuple[int, int]
     """Return the amounts to minimise: bytes beyond the limits, then the objective's cost."""
     code = code_bytes(lowered.kernels, len(lowered.steps))
     flash = code + lowered.constant_bytes
-    limited = with_margin(code, settings.core) + (0 if settings.constants_in_file else lowered.constant_bytes)
+    limited = with_margin(code, settings.core) + (
+        0 if settings.constants_in_file else lowered.constant_bytes
+    )
     over = sum(
         max(found - limit, 0)
         for found, limit in ((lowered.arena_bytes, settings.ram), (limited, settings.flash))

@@ -324,6 +324,28 @@ def test_times_that_do_not_fit_are_refused(folder, tmp_path, name, text):
         rlx.report(folder, run=False, board=tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    "number", ["NaN", "-1", "Infinity", "1e300", "9" * 400, "[" * 10**5], ids=lambda text: text[:9]
+)
+def test_times_out_of_range_and_damaged_files_are_refused(folder, tmp_path, number):
+    for file, text in (("b.json", f'{{"conv2": {number}}}'), ("b.csv", f"conv2,{number}")):
+        (tmp_path / file).write_text(text)
+        with pytest.raises(UsageError, match="expected rows of a layer and a number"):
+            rlx.report(folder, run=False, board=tmp_path / file)
+
+
+def test_a_name_without_an_end_is_refused(folder, tmp_path):
+    (tmp_path / "b.csv").write_text(f'"{"x" * 2**18}')
+    with pytest.raises(UsageError, match="expected rows of a layer and a number"):
+        rlx.report(folder, run=False, board=tmp_path / "b.csv")
+
+
+def test_a_damaged_verification_is_refused(folder, tmp_path):
+    (tmp_path / "v.json").write_text("[" * 10**5)
+    with pytest.raises(UsageError, match="is not what 'rlx verify --json' prints"):
+        rlx.report(folder, verified=tmp_path / "v.json")
+
+
 def test_a_kept_verification_and_build_are_read(hardware, tmp_path):
     (tmp_path / "v.json").write_text(json.dumps({**VERIFIED, "interval": 263}))
     (tmp_path / "build.json").write_text(json.dumps(BUILD))

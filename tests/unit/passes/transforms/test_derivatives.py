@@ -20,6 +20,7 @@ from rlx.ops.fused import FUSED_OPS
 from rlx.ops.q import Q_OPS
 from rlx.passes.decompose import decompose
 from rlx.passes.transforms import linearize, transpose
+from rlx.passes.transforms.jacobian import hessian, jacfwd, jacrev
 from rlx.passes.transforms.jvp import jvp
 from rlx.passes.transforms.simplify import simplified
 from rlx.passes.transforms.vjp import grad, hvp, value_and_grad, vjp
@@ -197,6 +198,13 @@ def test_tangents_of_tangents_have_names_of_their_own():
     graph = rlx.trace("g", lambda x: {"y": x.exp()}, f32(3)).graph
     twice = jvp(jvp(graph), ["x"])
     assert [v.name for v in twice.inputs] == ["x", "d_x", "d_d_x"]
+    assert twice.output_names == ("y", "d_y", "d_d_y", "d_d_d_y")
+
+
+def test_gradients_have_other_names_than_outputs():
+    graph = rlx.trace("g", lambda x: {"d_x": x.sum()}, f32(3)).graph
+    assert value_and_grad(graph).output_names == ("d_x", "d_d_x")
+    assert vjp(graph).output_names == ("d_x", "d_d_x")
 
 
 def test_parameters_are_differentiated_by_name():
@@ -244,6 +252,12 @@ def test_sources_that_do_not_matter_have_zero_gradients():
     assert found["d_y"].tolist() == [0.0, 0.0, 0.0]
 
 
+def test_softplus_is_smooth_at_zero():
+    graph = rlx.trace("g", lambda x: x.softplus().sum(), f32(3)).graph
+    (found,) = evaluate(grad(graph), {"x": np.float32([-200, 0, 200])})
+    assert found.tolist() == [0.0, 0.5, 1.0]
+
+
 def test_of_equal_elements_the_first_maximum_of_a_window_gets_the_gradient():
     graph = rlx.trace("g", lambda x: x.max_pool(2).sum(), f32(1, 2, 2, 1)).graph
     (found,) = evaluate(grad(graph), {"x": np.zeros((1, 2, 2, 1), np.float32)})
@@ -255,6 +269,10 @@ def test_states_are_constants_of_a_run():
     x, total = builder.input("x", (2,)), builder.state("total", (2,))
     builder.set_state(total, total + x)
     builder.output(loss=(x * total).sum())
+    for derive in (jvp, vjp, grad, value_and_grad, hvp, jacfwd, jacrev, hessian):
+        derivatives = derive(builder.graph)
+        verify(rlx.GraphModule.hir(derivatives))
+        assert "total" in derivatives.output_names
     gradients = grad(builder.graph)
     assert gradients.output_names == ("total", "d_x")
     inputs = {"x": np.float32([1, 2]), "total": np.float32([3, 4])}
@@ -300,6 +318,29 @@ def test_integer_graphs_are_refused():
         jvp(graph, "x")
     with raises(UsageError):
         jvp(graph, "z")
+
+
+def test_unknown_names_are_refused_with_the_closest():
+    graph = rlx.trace("g", lambda weights: weights.sum(), f32(3)).graph
+    with raises(UsageError):
+        grad(graph, "weight")
+
+
+AXES = [((1, 3), (4, 1)), ((1, 3), (0, 1)), ((), (2, 0)), ((3,), (2, 1, 3)), ((1, 1), ())]
+
+
+@pytest.mark.parametrize("shapes", AXES, ids=str)
+@pytest.mark.parametrize("op", [real.RealMul(), real.RealSub(), real.RealMaximum()],
+                         ids=lambda op: op.name)  # fmt: skip
+def test_gradients_are_summed_over_broadcast_axes(op, shapes):
+    graph = rlx.trace("g", lambda x, y: x.apply(op, y).sum(), *(f32(*s) for s in shapes)).graph
+    x, y = np.full(shapes[0], 3, np.float32), np.full(shapes[1], 2, np.float32)
+    count = np.ones(np.broadcast_shapes(*shapes)).size
+    by_x, by_y = {"real.mul": (2, 3), "real.sub": (1, -1), "real.maximum": (1, 0)}[op.name]
+    found = named(grad(graph), {"x": x, "y": y})
+    for name, values, slope in ("d_x", x, by_x), ("d_y", y, by_y):
+        expected = np.full(values.shape, slope * count / max(values.size, 1))
+        np.testing.assert_array_equal(found[name], expected)
 
 
 def test_loops_of_open_length_have_forward_derivatives_only():

@@ -62,6 +62,16 @@ def test_second_derivatives_of_a_convolution():
     np.testing.assert_allclose(product.ravel(), expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("derive", [rlx.jacfwd, rlx.jacrev])
+def test_outputs_may_be_named_like_derivatives(derive):
+    graph = rlx.trace("g", lambda x, d_x: {"y": x * d_x, "d_x": x * 2.0}, f32(2), f32(2)).graph
+    jacobians = derive(graph)
+    assert jacobians.output_names == ("d_y_d_x", "d_y_d_d_x", "d_d_x_d_x", "d_d_x_d_d_x")
+    inputs = {"x": np.float32([1, 2]), "d_x": np.float32([3, 4])}
+    found = [a.tolist() for a in evaluate(jacobians, inputs)]
+    assert found == [[[3, 0], [0, 4]], [[1, 0], [0, 2]], [[2, 0], [0, 2]], [[0, 0], [0, 0]]]
+
+
 def test_open_sizes_are_refused():
     graph = rlx.trace("g", lambda x: x * 2.0, f32(Dim("n"))).graph
     for derive in (jacfwd, jacrev):

@@ -121,6 +121,15 @@ def test_what_cannot_be_vectorized_is_refused():
         vmap(graph, 2)
 
 
+def test_states_that_differ_from_value_to_value_are_refused():
+    builder = rlx.Graph("g")
+    x, total = builder.input("x", (2,)), builder.state("total", (2,))
+    builder.set_state(total, total + x)
+    builder.output(y=x * total)
+    with raises(UsageError):
+        vmap(builder.graph, 3)
+
+
 def test_names_and_sizes_are_checked():
     graph = rlx.trace("g", lambda x: x * 2, i32(3)).graph
     with raises(UsageError):

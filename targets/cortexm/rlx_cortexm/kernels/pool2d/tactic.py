@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ops.q import QMaxPool2d
+from rlx.targets.operands import unsupported
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
 from rlx_cortexm.image import WindowedImage
+from rlx_cortexm.scaling import INT32_BOUND
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -33,7 +35,15 @@ _COMPILER_UNROLLED_TAPS: Final = 2
 
 
 def average(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate that averages each window over the taps inside."""
+    """Return the candidate that averages each window over the taps inside.
+
+    Raises:
+        UnsupportedOpError: A sum could leave int32.
+    """
+    x, taps = node.operands[0].type, cast("QAveragePool2d", node.op).window.taps
+    # Half the taps are added before the division.
+    if taps * (1 << (x.dtype.bits - 1)) + taps // 2 >= INT32_BOUND:
+        raise unsupported(node, f"a sum of {taps} int{x.dtype.bits} values does not fit int32")
     return (
         Candidate.of(_pool(node, "avg_pool2d", "pool2d/average", CodeSize(0.45)), "avg pool2d"),
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from targets.cortexm.graph_builder import golden_of, write
-from targets.cortexm.int16_graphs import Int16GraphBuilder
+from targets.cortexm.int16_graphs import ENDS, POINTS, Int16GraphBuilder
 
 from rlx.driver.driver import compile
 from rlx.driver.exporters.tflite import to_tflite
 from rlx.frontends.tflite import frontend as tflite
 from rlx.ops.numerics.fixed_point import Rescale
-from rlx.ops.q import QDense
+from rlx.ops.q import QAveragePool2d, QDense, QMean, Window
 from rlx.support.errors import UnsupportedOpError
 from rlx.targets import target
 from rlx_cortexm.kernels.rules import candidates
@@ -40,6 +40,20 @@ def test_sums_are_as_wide_as_their_bound(
     kernel = way.lower().kernel
     assert kernel is not None
     assert (kernel.context["sum"], kernel.context["part"]) == expected
+
+
+def test_averages_and_means_whose_sum_could_leave_int32_are_refused() -> None:
+    builder = Int16GraphBuilder()
+    for height in (255, 256):
+        x = builder.wide(1, height, 256, 1)
+        pool = builder.node(QAveragePool2d(window=Window((height, 256)), **ENDS), x)
+        op = QMean(axes=(1, 2), rescale=Rescale.of(0.5), **POINTS, **ENDS)
+        for value in (pool, builder.node(op, x)):
+            if height < 256:
+                assert len(candidates(value.node)) == 1
+                continue
+            with raises(UnsupportedOpError):
+                candidates(value.node)
 
 
 @pytest.mark.parametrize("seed", range(2))
