@@ -10,7 +10,7 @@ from rlx.ir import Stage
 from rlx.memory import moves_nothing
 from rlx_c.arena import alive_by_step, find_scratch
 from rlx_c.candidate import Candidate
-from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES, MemoryLimits, Need, choose
+from rlx_c.choice import DEFAULT_OBJECTIVE, OBJECTIVES, MemoryLimits, Need, choose, flash_bytes
 from rlx_c.layer import LoweredLayer
 from rlx_c.losers import KernelChoice
 from rlx_c.program import assemble_program
@@ -100,8 +100,15 @@ def choice_of(plan: MemoryPlan, settings: KernelSettings) -> KernelChoice:
         for node, alive in zip(plan.schedule, alive_by_step(plan), strict=True)
     ]
     arena, objective = plan.arena_bytes, OBJECTIVES[settings.optimize]
+    limits = MemoryLimits(settings.ram, settings.kernel_flash(plan))
+    # A limit that the unlimited choice keeps to changes nothing, though its sizes have a margin.
+    best = choose(needs, arena, objective, MemoryLimits(settings.ram), code_sizes)
+    if best is not None and (
+        limits.flash is None or flash_bytes(best, settings.code_sizes) <= limits.flash
+    ):
+        return KernelChoice(needs, arena, objective, limits, best)
     tries = (
-        (objective, MemoryLimits(settings.ram, settings.kernel_flash(plan))),
+        (objective, limits),
         (OBJECTIVES["size"], MemoryLimits(settings.ram)),
         (OBJECTIVES["ram"], MemoryLimits()),
     )

@@ -299,12 +299,13 @@ def test_the_flash_of_the_check_is_predicted(tmp_path):
 def test_limits_are_those_of_the_code_and_of_arena_with_address():
     report = emission().report
     code, ram = report["code_bytes"], report["arena_bytes"] + 4
-    assert emission(flash=code, ram=ram).report["code_bytes"] <= code
-    small = emission(optimize="size").report["code_bytes"]
-    assert small < code
-    assert emission(flash=small).report["code_bytes"] <= small
+    assert emission(flash=2 * code, ram=ram).report["code_bytes"] == code
     with raises(DoesNotFitError):
         emission(flash=1000)
+    with pytest.raises(DoesNotFitError) as refusal:
+        emission(flash=code // 2)
+    small = int(re.findall(r"=(\d+)", refusal.value.hint)[0])
+    assert emission(flash=small).report["code_bytes"] < min(small, code)
 
 
 def test_no_constants_no_file():
