@@ -97,13 +97,14 @@ _SPELLING: Final = re.compile(
 
 
 def core_name(name: str) -> str:
-    """Return the name in :data:`CORES` or :data:`ALIASES` that a spelling means.
+    """Return the name in :data:`CORES` or :data:`ALIASES` for a spelling of it.
 
     Upper case, ``_``, a missing ``cortex-``, an ``f`` for the floating-point unit and ``+`` for
     ``plus`` do not matter.
 
     Raises:
-        UsageError: None. Of a processor that is not a Cortex-M the advice is how to run there.
+        UsageError: It is not a spelling of any. For processors other than Cortex-M the hint is how
+            to run there.
     """
     known = (*CORES, *ALIASES)
     word = name.lower().replace("_", "-")

@@ -117,7 +117,7 @@ class CortexM(Target):
 
     def view(self, report: Mapping[str, Any], options: CortexMOptions) -> View:
         """Return the view of a report."""
-        return view(report, options.device)
+        return view(report, options.device, timed=options.has_timing)
 
 
 def _fitting_estimate(

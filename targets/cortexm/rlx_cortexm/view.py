@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from rlx.support.text.tables import View
 
 
-def view(report: Mapping[str, Any], device: str) -> View:
+def view(report: Mapping[str, Any], device: str, *, timed: bool) -> View:
     """Return the layers and the needs that ``rlx_cortexm.estimate`` reports.
 
     Args:
         report: Result of ``estimate``.
         device: Processor that it was made for.
+        timed: Whether cycles were requested.
     """
-    return [_layers(report, device), Figures("", _figures(report))]
+    return [_layers(report, device), Figures("", _figures(report, timed=timed))]
 
 
 def _layers(report: Mapping[str, Any], device: str) -> Table:
@@ -89,7 +90,7 @@ def _shape(result: str) -> str:
     return "x".join(sizes[1:] if sizes[0] == "1" and len(sizes) > 1 else sizes)
 
 
-def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
+def _figures(report: Mapping[str, Any], *, timed: bool) -> tuple[ReportFigure, ...]:
     constants, code, macs = report["constant_bytes"], report["code_bytes"], report["macs"]
     packed = report["packed_bytes"]
     each = f"{report['instructions'] / macs:.2f} per MAC" if macs else ""
@@ -98,7 +99,7 @@ def _figures(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
     savings = f"; several weights in a byte save {text_of(packed)}" if packed else ""
     return (
         ReportFigure("instructions", report["instructions"], note=each),
-        *_cycles(report),
+        *(_cycles(report) if timed else ()),
         *_time(report),
         ReportFigure(
             "flash", constants + code, "B",
@@ -135,10 +136,10 @@ def _states(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
 
 
 def _cycles(report: Mapping[str, Any]) -> tuple[ReportFigure, ...]:
-    """Return the predicted cycles; nothing if they were not requested."""
+    """Return the predicted cycles, or the reason why there are none."""
     if "timing" not in report:
         note = "not predicted: no rates of this core with this memory"
-        return (ReportFigure("cycles", None, note=note),) if "milliseconds" in report else ()
+        return (ReportFigure("cycles", None, note=note),)
     return (ReportFigure("cycles", report["cycles"], note=CycleTiming(**report["timing"]).basis),)
 
 

@@ -107,11 +107,6 @@ class WeightedLayer:
         whole, bits = WeightedLayer.of(node), node.operands[1].type.dtype.bits
         return replace(whole, bits=bits) if can_pack(whole.weights, bits) else None
 
-    @property
-    def narrow(self) -> str:
-        """Suffix of the names of functions that read packed weights; empty for int8."""
-        return "" if self.bits == WHOLE_BITS else f"_i{self.bits}"
-
     def packed(self, weights: Array) -> Array:
         """Return weights [O, S, K] in the order in which the dot products read them."""
         return pack_rows(weights) if self.bits == WHOLE_BITS else pack_narrow(weights, self.bits)

@@ -71,7 +71,9 @@ def test_a_limit_of_flash_is_kept_at_the_lowest_cost_in_instructions():
 
 
 def test_equal_tables_and_kernels_are_counted_once():
-    kernel = Kernel.of("clamp", "clamp/kernel", {"length": 4, "low": 0, "high": 5})
+    kernel = Kernel.of(
+        "clamp", "clamp/kernel", {"length": 4, "element": "int8_t", "low": 0, "high": 5}
+    )
     own = Candidate("a", kernel, lambda: None, 0, 100, 0, "weights")
     once = flash_bytes([own], code_sizes)
     assert once > 100

@@ -15,7 +15,9 @@ def test_code_counts_assembly_and_no_comments():
 
 def test_a_layer_without_a_kernel_has_no_code():
     assert kernel_bytes(None) == 0
-    kernel = Kernel.of("clamp", "clamp/kernel", {"length": 4, "low": 0, "high": 5})
+    kernel = Kernel.of(
+        "clamp", "clamp/kernel", {"length": 4, "element": "int8_t", "low": 0, "high": 5}
+    )
     assert kernel_bytes(kernel) > 20
     inlined = replace(kernel, size=CodeSize(inlined=100, shared=(("step", 8),)))
     assert kernel_bytes(inlined) == kernel_bytes(kernel) + 100

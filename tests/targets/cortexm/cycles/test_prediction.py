@@ -7,7 +7,7 @@ from targets.cortexm.graph_builder import planned
 from targets.cortexm.kernel_graphs import KERNEL_GRAPHS
 
 import rlx
-from rlx_cortexm import CortexMOptions
+from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.cycles import CyclePrediction, KernelRates, core_rates
 from rlx_cortexm.cycles.rates import LINE_BYTES, OTHER
 from rlx_cortexm.estimate import constant_bytes, estimate
@@ -117,6 +117,23 @@ def test_an_estimate_has_cycles_if_a_part_clock_or_wait_states_are_given():
         assert (timing["milliseconds"] is None) == ("flash_wait" in options)
         assert (found.layers[0]["milliseconds"] is None) == ("flash_wait" in options)
     assert "cycles" not in rlx.estimate(DIGITS, "cortexm", cpu="cortex-m85", clock=64e6)
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({}, None),
+        ({"cpu": "cortex-m23", "flash_wait": "2"}, "not predicted: no rates of this core"),
+        ({"cpu": "cortex-m85", "clock": 64e6}, "not predicted: no rates of this core"),
+        ({"cpu": "cortex-m4", "flash_wait": "2"}, "predicted; flash with 2 wait states"),
+    ],
+)
+def test_requested_cycles_or_the_reason_why_there_are_none_are_shown(options, note):
+    report = rlx.estimate(DIGITS, "cortexm", **options)
+    _, figures = TARGET.view(report, CortexMOptions(**options))
+    notes = [figure.note for figure in figures.figures if figure.label == "cycles"]
+    assert len(notes) == (note is not None)
+    assert all(text.startswith(note) for text in notes)
 
 
 def test_milliseconds_are_cycles_by_clock():

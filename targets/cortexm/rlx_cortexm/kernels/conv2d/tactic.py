@@ -17,12 +17,14 @@ from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
 from rlx_cortexm.kernels.dense.packed_cost import PackedCost
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise
-from rlx_cortexm.narrow import run_bytes
+from rlx_cortexm.narrow import run_bytes, suffix
 from rlx_cortexm.packing import BLOCK, QUAD
 from rlx_cortexm.tactic import CoreTactic, Tactic
 from rlx_cortexm.weighted import WeightedLayer, more_scaling, rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from rlx.ir import Array, Node
     from rlx.ops.q import QConv2d
     from rlx_cortexm.core import CortexCore
@@ -103,49 +105,54 @@ def _applies(node: Node) -> bool:
 def _layer(node: Node, weighted: WeightedLayer, runs: Runs) -> LoweredLayer:
     """Return the layer, with its instructions for weights of bytes."""
     op, image = cast("QConv2d", node.op), WindowedImage.of(node)
-    kernel_h, kernel_w = op.window.kernel
     group_in, group_out = image.in_c // op.groups, image.out_c // op.groups
-    run = kernel_w * group_in
-    in_place, whole_rows, rows, length = runs
+    rows, length = runs.rows, runs.length
     packed = _packed(weighted, op.groups, rows, length)
     constants = {
-        **image.constants,
+        **_geometry(op, image, runs),
         **weighted.constants,
         "loops": _group_loops(image, op.groups, len(packed) // op.groups),
-        "inside": image.inside,
-        "interior": image.interior,
-        "in_place": in_place,
-        "whole_rows": whole_rows,
-        "group_in": group_in,
-        "group_out": group_out,
-        "blocked": group_out - group_out % BLOCK,
-        "patch": kernel_h * run,
-        "run": run,
-        "rows": rows,
-        "length": length,
-        "narrow": weighted.narrow,
+        "narrow": suffix(weighted.bits),
         "single": run_bytes(length, weighted.bits),
-        "row_stride": op.window.dilation[0] * image.in_w * image.in_c,
-        "x_zero_point": op.x_zero_point if image.inside != "all" or not whole_rows else 0,
     }
     note = (
-        f"{weighted.bits}-bit weights of {image.out_c} channels by {kernel_h * run} inputs, four"
-        " channels interleaved"
+        f"{weighted.bits}-bit weights of {image.out_c} channels by {op.window.taps * group_in}"
+        " inputs, four channels interleaved"
     )
-    support = (*dot_products(group_out, weighted.narrow), *weighted.support)
+    support = (*dot_products(group_out, suffix(weighted.bits)), *weighted.support)
     size = CodeSize(inlined=dot_size(support))
     return LoweredLayer(
         Kernel.of("conv2d", "conv2d/kernel", constants, support, size),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),
         arguments=weighted.arguments,
-        scratch_bytes=0 if in_place == "all" else rows * length,
+        scratch_bytes=0 if runs.in_place == "all" else rows * length,
         macs=image.windows * weighted.weights.size,
         instructions=image.windows * op.groups * instructions(rows, length, group_out)
-        + _copying(image, in_place),
+        + _copying(image, runs.in_place),
         weight_bits=weighted.bits,
         packed_bytes=image.out_c * rows * length - len(packed),
     )
+
+
+def _geometry(op: QConv2d, image: WindowedImage, runs: Runs) -> dict[str, Hashable]:
+    """Return the constants of the template that do not depend on weights."""
+    kernel_h, kernel_w = op.window.kernel
+    group_in, group_out = image.in_c // op.groups, image.out_c // op.groups
+    run = kernel_w * group_in
+    return {
+        **image.constants,
+        **runs._asdict(),
+        "inside": image.inside,
+        "interior": image.interior,
+        "group_in": group_in,
+        "group_out": group_out,
+        "blocked": group_out - group_out % BLOCK,
+        "patch": kernel_h * run,
+        "run": run,
+        "row_stride": op.window.dilation[0] * image.in_w * image.in_c,
+        "x_zero_point": op.x_zero_point if image.inside != "all" or not runs.whole_rows else 0,
+    }
 
 
 def _packed(weighted: WeightedLayer, groups: int, rows: int, length: int) -> Array:

@@ -13,7 +13,7 @@ from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.nest import nest
 from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
 from rlx_cortexm.kernels.dense.packed_cost import PackedCost
-from rlx_cortexm.narrow import run_bytes
+from rlx_cortexm.narrow import run_bytes, suffix
 from rlx_cortexm.packing import BLOCK
 from rlx_cortexm.tactic import CoreTactic, Tactic
 from rlx_cortexm.weighted import WeightedLayer, more_scaling, rows_of
@@ -56,7 +56,7 @@ def _layer(node: Node, weighted: WeightedLayer, matrix_rows: MatrixRows) -> Lowe
         "outputs": outputs,
         "blocked": outputs - outputs % BLOCK,
         "loops": nest((matrix_rows.rows,), (inputs,), (outputs,)),
-        "narrow": weighted.narrow,
+        "narrow": suffix(weighted.bits),
         "single": run_bytes(inputs, weighted.bits),
     }
     packed = weighted.packed(weighted.weights.reshape(outputs, 1, inputs))
@@ -64,7 +64,7 @@ def _layer(node: Node, weighted: WeightedLayer, matrix_rows: MatrixRows) -> Lowe
         f"{weighted.bits}-bit weights of {outputs} channels by {inputs} inputs, four channels"
         " interleaved"
     )
-    support = (*dot_products(outputs, weighted.narrow), *weighted.support)
+    support = (*dot_products(outputs, suffix(weighted.bits)), *weighted.support)
     size = CodeSize(inlined=dot_size(support))
     return LoweredLayer(
         Kernel.of(matrix_rows.kind, "dense/kernel", constants, support, size),
