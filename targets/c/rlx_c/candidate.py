@@ -29,7 +29,7 @@ class Candidate:
         instructions: Estimate for the target processor.
         table_bytes: Weights and other constants of this layer in flash.
         scratch_bytes: Bytes of the arena while it runs.
-        byte_weights: Number of weights in its first table, which holds them as bytes; 0: as others.
+        byte_weights: Number of weights in its first table if that stores a byte each, else 0.
         summary: Work of its kernel, a line of Markdown, equal for all variants; may be empty.
         tables: Equal for candidates whose tables are the same and are stored once; None: unknown.
     """

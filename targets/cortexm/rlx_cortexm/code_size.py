@@ -39,8 +39,8 @@ def code_sizes(kernel: Kernel) -> dict[Hashable, int]:
 
 _MARGIN_BYTES: Final = 256
 _MARGIN_DIVISOR: Final = 8
-"""Margin of a prediction: bytes, and the part of it. GCC 12 exceeds those of whole networks by 3 to
-11 %, and that of a small one by 253 bytes."""
+"""Margin of a predicted size: fixed bytes, and the divisor that gives its share. GCC 12 exceeds the
+predictions for whole networks by 3 to 11 %, and that for a small one by 253 bytes."""
 
 
 def entry_bytes(layers: int) -> int:
@@ -62,7 +62,7 @@ def code_bytes(kernels: Iterable[Kernel], layers: int) -> int:
 
 
 def with_margin(code: int) -> int:
-    """Return predicted bytes of machine code with a margin that compilers keep to."""
+    """Return predicted bytes of machine code with a margin for the compiler."""
     return code + code // _MARGIN_DIVISOR + _MARGIN_BYTES
 
 

@@ -19,10 +19,9 @@ CONFIG = '-DDIGITS_CONFIG="layer_cycles.h"'
 TIMER = """\
 #include "platform.h"
 #define LAYER_CYCLES_PRINT(text) platform_print(text)
-#define LAYER_CYCLES_START() ((void)0)
 #define LAYER_CYCLES_COUNTER() platform_counter()
 """
-DWT = TIMER.partition("#define LAYER_CYCLES_START")[0]
+DWT = TIMER.partition("#define LAYER_CYCLES_COUNTER")[0]
 
 
 @pytest.fixture(scope="module")

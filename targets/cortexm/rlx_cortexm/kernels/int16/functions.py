@@ -24,10 +24,16 @@ if TYPE_CHECKING:
     from rlx.ops.q import QMean, QSoftmax16, QTanh16
 
 GATE: Final = 25
+"""Instructions per value of a sigmoid or hyperbolic tangent."""
+
 SHARE: Final = 60
+"""Instructions per probability of a softmax."""
+
 TERM: Final = 4
+"""Instructions per value that a mean sums."""
+
 RESULT: Final = 20
-"""Instructions for each function, each probability, each value that is summed, and each mean."""
+"""Instructions per mean."""
 
 
 def gate(node: Node) -> tuple[Candidate, ...]:

@@ -24,11 +24,16 @@ if TYPE_CHECKING:
     from rlx.ops.q import QAdd, QConv2d, QMul, QRequantize
 
 PRODUCT: Final = 7
+"""Instructions per product of a layer whose sums are int32."""
+
 WIDE_PRODUCT: Final = 9
+"""Instructions per product of a layer whose sums are int64."""
+
 RESULT: Final = 40
+"""Instructions per result of a layer."""
+
 ELEMENT: Final = 60
-"""Instructions for each product, in int32 and in int64, each result of a layer, and each element of
-a sum or product."""
+"""Instructions per element of a sum, a product or a change of scale."""
 
 REACH: Final = 1 << 15
 """Largest magnitude of an int16 value."""
