@@ -460,7 +460,8 @@ def copy_node(
 ) -> Node:
     """Append a copy of ``node`` with other operands, keeping name, origin and quantization."""
     origin = origin or node.origin
-    if all(a.type == b.type for a, b in zip(operands, node.operands, strict=True)):
+    pairs = zip(operands, node.operands, strict=True)
+    if all((t := a.type) is (old := b.type) or t == old for a, b in pairs):
         # The inferred types for these operands are known.
         return graph._add(node.op, operands, node.types, node.name, origin)
     types = node.op.infer_checked(*(o.type for o in operands))

@@ -52,9 +52,11 @@ class Rewriter:
         self.old = graph
         self.new = Graph(name or graph.name)
         self.by = by
-        self._values: dict[Value, Value] = {}
+        self._values: dict[Node, tuple[Value | None, ...]] = {}
         self._settled: set[Node] = set()
-        self._steps: list[tuple[int, tuple[Node, ...]]] = []
+        self._begins: list[int] = []
+        self._visited: list[Node] = []
+        self._joined: dict[Node, tuple[Node, ...]] = {}
         self._visits = self._visit(graph.nodes if nodes is None else nodes)
 
     def __iter__(self) -> Iterator[Node]:
@@ -62,25 +64,32 @@ class Rewriter:
         return self._visits
 
     def _visit(self, nodes: Iterable[Node]) -> Iterator[Node]:
+        last = origin = None  # neighbors often have the same origin
         for node in nodes:
             if node in self._settled:
                 continue
-            self._steps.append((self.new.count, (node,)))
-            origin = node.origin.through(self.by) if self.by else node.origin
+            self._begins.append(self.new.count)
+            self._visited.append(node)
+            if node.origin != last:
+                last, origin = node.origin, node.origin.through(self.by) if self.by else node.origin
             self.new.set_defaults(node.name, origin)
             yield node
             if node not in self._settled:
                 self.keep(node)
-        self._steps.append((self.new.count, ()))
+        self._begins.append(self.new.count)
         self.new.set_defaults()
 
     def __getitem__(self, old: Value) -> Value:
         """Return the new value of a value of the old graph."""
-        return self._values[old]
+        value = self._values[old.node][old.index]
+        if value is None:
+            raise KeyError(old)
+        return value
 
     def __contains__(self, old: Value) -> bool:
         """Whether a value of the old graph has a new value."""
-        return old in self._values
+        values = self._values.get(old.node)
+        return values is not None and values[old.index] is not None
 
     def __setitem__(self, old: Value, new: Value) -> None:
         """Map a value of the old graph to one of the new graph.
@@ -91,11 +100,12 @@ class Rewriter:
         if not self.new.owns(new):
             text = f"{new.node.label}, for {old.node.label}, belongs to another graph"
             raise ValueError(text)
-        self._values[old] = new
+        values = self._values.get(old.node) or (None,) * len(old.node.types)
+        self._values[old.node] = (*values[: old.index], new, *values[old.index + 1 :])
 
     def operands(self, node: Node) -> tuple[Value, ...]:
         """Return the new values of the operands of a node."""
-        return tuple(self._values[o] for o in node.operands)
+        return tuple([self[o] for o in node.operands])
 
     def keep(self, node: Node, *operands: Value, origin: Origin | None = None) -> Node:
         """Append a copy of a node with its name, origin and quantization, and return it.
@@ -107,7 +117,7 @@ class Rewriter:
             origin: Its origin, if it is another one.
         """
         made = copy_node(self.new, node, operands or self.operands(node), origin)
-        self._values.update(zip(node.results, made.results, strict=True))
+        self._values[node] = made.results
         self._settled.add(node)
         return made
 
@@ -134,8 +144,7 @@ class Rewriter:
         for old, new in values.items():
             self[old] = new
         self._settled.update(nodes)
-        begin, _ = self._steps[-1]
-        self._steps[-1] = begin, tuple(nodes)
+        self._joined[self._visited[-1]] = tuple(nodes)
 
     def finish(
         self, outputs: Sequence[Value] | None = None, names: Sequence[str] | None = None
@@ -150,7 +159,7 @@ class Rewriter:
             pass
         results = self.old.outputs if outputs is None else outputs
         self.new.output(
-            *(self._values[o] for o in results),
+            *(self[o] for o in results),
             names=self.old.output_names if names is None else names,
         )
         return self.new
@@ -158,12 +167,12 @@ class Rewriter:
     @property
     def sources(self) -> dict[Node, tuple[Node, ...]]:
         """For each new node the old ones that it came from: the visited one, or all joined ones."""
-        nodes, end = self.new.nodes, (self.new.count, ())
+        nodes, ranges = self.new.nodes, pairwise([*self._begins, self.new.count])
         return {
-            node: old
-            for (begin, old), (stop, _) in pairwise([*self._steps, end]) if old
+            node: self._joined.get(old, (old,))
+            for old, (begin, stop) in zip(self._visited, ranges, strict=False)
             for node in nodes[begin:stop]
-        }  # fmt: skip
+        }
 
     def origins(self, node: Node) -> tuple[Origin, ...]:
         """Return the origins of the old nodes that a new one came from, each once."""

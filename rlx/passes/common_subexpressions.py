@@ -6,7 +6,7 @@ Tests: tests/unit/passes/test_rewrites.py
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Constant, Input, Param, Rewriter, once_per_node
@@ -27,20 +27,30 @@ class CommonSubexpressions(Pass):
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph with duplicates merged into their first occurrence; the same if none."""
-        keys = [_key(n, n.operands) for n in graph.nodes if not isinstance(n.op, Input | Param)]
-        if len(set(keys)) == len(keys):
+        duplicates = _duplicates(graph)
+        if not duplicates:
             return graph
-        first_nodes: dict[Hashable, Node] = {}
         rewriter = Rewriter(graph)
         for node in rewriter:
-            if isinstance(node.op, Input | Param):
-                continue
-            key = _key(node, rewriter.operands(node))
-            if key in first_nodes:
-                rewriter.replace(node, *first_nodes[key].results)
-            else:
-                first_nodes[key] = rewriter.keep(node)
+            if node in duplicates:
+                rewriter.replace(node, *(rewriter[r] for r in duplicates[node].results))
         return rewriter.finish()
+
+
+def _duplicates(graph: Graph) -> dict[Node, Node]:
+    """Return the first equal node of each node that has an equal one before it."""
+    first_nodes: dict[Hashable, Node] = {}
+    duplicates: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if isinstance(node.op, Input | Param):
+            continue
+        operands = node.operands
+        if any(o.node in duplicates for o in operands):
+            operands = tuple(replace(o, node=duplicates.get(o.node, o.node)) for o in operands)
+        first = first_nodes.setdefault(_key(node, operands), node)
+        if first is not node:
+            duplicates[node] = first
+    return duplicates
 
 
 def _key(node: Node, operands: tuple[Value, ...]) -> Hashable:
