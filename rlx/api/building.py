@@ -77,7 +77,7 @@ def emit(
     Example:
         >>> digits, samples = "digits/digits.rlx", "digits/samples.npz"
         >>> rlx.emit(digits, "cortexm", "out", vectors=samples, frames=4, cpu="cortex-m4")
-        <Emission: 30 files, 6 layers>
+        <Emission: 32 files, 6 layers>
     """
     module, source_sha256 = bound_module(model, vectors)
     plugin = targets.load(target)
