@@ -36,7 +36,8 @@ def test_the_bench_sees_a_frame_that_begins_before_its_input(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(shape, "Concat", lambda lanes, runs, *, leading: Concat(lanes, runs))
-    result = bench.run("constants/dataflow/0", SHORT_CYCLES)
+    # A queue holds the constants back until the source pauses for longer.
+    result = bench.run("constants/dataflow/0", 20 * SHORT_CYCLES)
     assert "m_axis: a frame before its input" in result.findings[0]
 
 
