@@ -65,19 +65,23 @@ CASES: dict[str, Case] = {
         lambda: one("RELU", (1, 3), (1, 3), x={"dtype": "uint8"}, y={"dtype": "uint8"}),
         UnsupportedOpError,
         "operator 0 RELU",
-        "the model computes in uint8; rlx imports models that compute in int8 or float32",
+        "the model computes in uint8; rlx imports models that compute in int8, int16 or float32",
     ),
-    "int16 model": Refused(
+    "int16 with a zero point": Refused(
         lambda: one(
             "RELU",
             (1, 3),
             (1, 3),
-            x={"dtype": "int16", "scale": 0.5},
+            x={"dtype": "int16", "scale": 0.5, "zero_point": 3},
             y={"dtype": "int16", "scale": 0.5},
         ),
         UnsupportedOpError,
         "operator 0 RELU",
-        "the model computes in int16; rlx imports models that compute in int8 or float32",
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 RELU 'y' (int16[1, 3] -> int16[1, 3])\n"
+            "    why  tensor 0 'x' is int16 with the zero point 3, expected 0"
+        ),
     ),
     "int32 operator": Refused(
         lambda: one("RELU", (1, 3), (1, 3), x={"dtype": "int32"}, y={"dtype": "int32"}),
@@ -96,13 +100,13 @@ CASES: dict[str, Case] = {
         "tensor 0 'x' is complex64[1, 3], expected int8",
     ),
     "other output type": Refused(
-        lambda: set_tensor(CONV, type=7, quantization=None),
+        lambda: set_tensor(CONV, type=4, quantization=None),
         UnsupportedOpError,
         "operator 0 CONV_2D, operator 1 MAX_POOL_2D",
         (
             "2 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
-            "-> int16[1, 4, 4, 3])"
+            "-> int64[1, 4, 4, 3])"
         ),
     ),
     "activations per channel": Refused(
