@@ -251,7 +251,10 @@ def sources_of(graph: Graph, wrt: Sequence[str] | str | None) -> tuple[Value, ..
     for name in names:
         _check_source(graph, name, sources)
     if len(set(names)) != len(names) or not names:
-        raise UsageError(f"expected distinct names of inputs or parameters, got {names}")
+        raise UsageError(
+            f"expected distinct names of inputs or parameters, got {names}",
+            hint=f"name each once: {', '.join(sources)}",
+        )
     return tuple(sources[name] for name in names)
 
 

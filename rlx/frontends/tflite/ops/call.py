@@ -242,11 +242,11 @@ class Call:
 
     @property
     def is_int16(self) -> bool:
-        """Whether the operator computes with int16, apart from states and constants."""
+        """Whether the first computed operand or a result is int16: later operands may be states."""
         if self.operator.name in BETWEEN_TYPES:
             return False
-        given = (t for t in self.inputs if t.data is None and not t.is_variable)
-        return any(t.type is TensorType.INT16 for t in (*given, *self.outputs))
+        given = [t for t in self.inputs if t.data is None and not t.is_variable]
+        return any(t.type is TensorType.INT16 for t in (*given[:1], *self.outputs))
 
     @property
     def is_uint8(self) -> bool:
