@@ -129,7 +129,7 @@ def _simulated(
     )  # fmt: skip
     (folder / "bench.sv").write_text(text)
     sources = [*ports["sources"], "bench.sv"]
-    argv = build_testbench(sources, "bench", {}, cwd=folder, output=folder, timeout_s=TIMEOUT_S)
+    argv = build_testbench(sources, "bench", cwd=folder, output=folder, timeout_s=TIMEOUT_S)
     done = subprocess.run(
         argv, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )

@@ -6,6 +6,7 @@ Tests: tests/sim/hardware/test_testbench.py
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from rlx.support.errors import ToolMissingError
@@ -37,7 +38,7 @@ def find_icarus() -> tuple[Path, str]:
 def build_testbench(
     files: Sequence[str],
     top: str,
-    parameters: Mapping[str, int],
+    parameters: Mapping[str, int] = MappingProxyType({}),
     *,
     cwd: Path,
     output: Path,

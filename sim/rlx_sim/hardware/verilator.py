@@ -16,6 +16,7 @@ import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from rlx.support.errors import ToolMissingError
@@ -135,7 +136,7 @@ def build(
 def build_testbench(
     files: Sequence[str],
     top: str,
-    parameters: Mapping[str, int],
+    parameters: Mapping[str, int] = MappingProxyType({}),
     *,
     cwd: Path,
     output: Path,

@@ -124,7 +124,7 @@ def test_every_byte_arrives_and_without_pauses_no_cycle_is_lost(tmp_path, stall)
     (tmp_path / "net_regroup.sv").write_text(render("regroup.sv.j2", interface=ports))
     (tmp_path / "pairs.sv").write_text(text)
     argv = build_testbench(
-        ["net_regroup.sv", "pairs.sv"], "pairs", {}, cwd=tmp_path, output=tmp_path, timeout_s=600
+        ["net_regroup.sv", "pairs.sv"], "pairs", cwd=tmp_path, output=tmp_path, timeout_s=600
     )
     printed = run(argv, cwd=tmp_path, timeout_s=600).stdout.splitlines()
     rows = [tuple(map(int, line.split())) for line in printed if line[:1].isdigit()]

@@ -138,7 +138,7 @@ def run_testbench(folder, build, output):
     """Run the testbench with a waveform, and return the path of that."""
     top, files = _sources(folder)
     with plain_folder(folder) as plain:
-        argv = [*build(files, top, {}, cwd=plain, output=output, timeout_s=600), "+waves"]
+        argv = [*build(files, top, cwd=plain, output=output, timeout_s=600), "+waves"]
         text = run(argv, cwd=plain, timeout_s=600).stdout
         waves = plain / f"{top}.vcd"
         assert "PASS" in text
@@ -170,8 +170,7 @@ def test_layouts_of_the_testbench_are_in_its_waveform(designs, tmp_path, name):
 
 @pytest.mark.sim
 def test_the_testbench_writes_a_waveform_under_verilator(named, tmp_path):
-    def build(files, top, parameters, *, cwd, output, timeout_s):
-        assert not parameters
+    def build(files, top, *, cwd, output, timeout_s):
         kind = ("--binary", "--timing", "--trace")
         program = verilator._build(kind, files, top, cwd, output, (), timeout_s, None)
         return (str(program),)
