@@ -32,8 +32,8 @@ _OPS: Final = {
         "hard_sigmoid hard_swish l2_norm layer_norm leaky_relu log log1p log_softmax maximum "
         "minimum mish mul neg norm pow prelu quantize quantized_add quantized_mul "
         "quantized_sigmoid quantized_softmax relu remainder requantize residual_norm rms_norm "
-        "round rsqrt selu shift_left shift_right sigmoid sign silu sin softmax softplus softsign "
-        "sqrt squared_difference sub table tan tanh where"
+        "round rsqrt selu shift_left shift_right sigmoid sigmoid16 sign silu sin softmax softmax16 "
+        "softplus softsign sqrt squared_difference stop_gradient sub table tan tanh tanh16 where"
     ),
     OTHER: "if random_bits random_normal random_uniform scan while",
 }

@@ -101,7 +101,7 @@ def test_the_memory_that_a_part_lacks_is_set_off(tmp_path, capsys):
     model = tmp_path / "net.rlx"
     rlx.save(net.module, model)
     (row,) = rows(capsys, model, "--parts", "stm32f072xb,", "--weight-bits", "8", status=3)
-    assert row["reason"].startswith("it does not fit STM32F072xB: flash: about ")
+    assert row["reason"].startswith("it does not fit STM32F072xB: flash: up to ")
 
 
 def test_parts_that_do_not_fit_or_are_too_slow(digits_model, capsys):
