@@ -1,6 +1,6 @@
 """Jacobians: every derivative of an output by every element of an input.
 
-``d_OUT_d_IN`` [*shape of OUT, *shape of IN] holds them.
+``d_OUT_d_IN`` holds them; its shape is that of OUT, then that of IN.
 """
 
 from __future__ import annotations
