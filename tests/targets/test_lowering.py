@@ -10,6 +10,7 @@ import pytest
 from rlx import frontends
 from rlx.driver import driver
 from rlx.targets import target
+from rlx_cortexm.tactic import CoreTactic
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.rlx"
 
@@ -24,21 +25,22 @@ def counting(rules, monkeypatch):
     """Return the runs of each rule of a table for each node; counts from now on."""
     runs = Counter()
 
-    def counted(op, rule):
-        def run(node):
+    def counted(rule):
+        def run(node, *core):
             runs[node] += 1
-            return rule(node)
+            return rule(node, *core)
 
         return run
 
-    def counted_rule(op, rule):
+    def counted_rule(rule):
         if callable(rule):
-            return counted(op, rule)
-        # A list of tactics, of which the last one computes any node.
+            return counted(rule)
+        # A list of tactics, all of which look at each node.
         *others, plain = rule
-        return (*others, replace(plain, candidates=counted(op, plain.candidates)))
+        name = "on" if isinstance(plain, CoreTactic) else "candidates"
+        return (*others, replace(plain, **{name: counted(getattr(plain, name))}))
 
-    counted_rules = {op: counted_rule(op, rule) for op, rule in rules._rules.items()}
+    counted_rules = {op: counted_rule(rule) for op, rule in rules._rules.items()}
     monkeypatch.setattr(rules, "_rules", counted_rules)
     return runs
 
