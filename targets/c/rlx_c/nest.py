@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,26 @@ def nest(shape: Sequence[int], *strides: Sequence[int]) -> tuple[StridedLoop, ..
         else:
             loops.append(StridedLoop(extent, steps))
     return tuple(loops)
+
+
+def reduction(
+    shape: Sequence[int], axes: Iterable[int]
+) -> tuple[tuple[StridedLoop, ...], tuple[StridedLoop, ...]]:
+    """Return the loops of a reduction.
+
+    Args:
+        shape: Shape of the operand.
+        axes: Axes that it reduces; negative ones count from the last.
+
+    Returns:
+        The loops over the results, with strides of operand and result, and the loops over the
+        values of each, with the stride of the operand.
+    """
+    strides, reduced = row_major(shape), sorted({axis % len(shape) for axis in axes})
+    kept = [axis for axis in range(len(shape)) if axis not in reduced]
+    sizes = [shape[axis] for axis in kept]
+    outer = nest(sizes, [strides[axis] for axis in kept], row_major(sizes))
+    return outer, nest([shape[a] for a in reduced], [strides[a] for a in reduced])
 
 
 def matrix_rows(x: Sequence[int], y: Sequence[int]) -> tuple[StridedLoop, ...]:

@@ -1,12 +1,14 @@
 """Loop nests over strided arrays."""
 
 import itertools
+import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx_c.nest import StridedLoop, broadcast_strides, nest, row_major, split_run
+from rlx_c.nest import StridedLoop, broadcast_strides, nest, reduction, row_major, split_run
 from rlx_c.render import affine, at, index, moved, pixel, plus, steps, times
 
 
@@ -41,6 +43,18 @@ def test_a_nest_visits_the_same_elements_in_the_same_order(shape, data):
     assert visited(nest(shape, *strides)) == visited(
         [StridedLoop(n, s) for n, *s in zip(shape, *strides, strict=True)]
     )
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
+def test_a_reduction_visits_the_values_of_each_result(shape, data):
+    axes = data.draw(st.sets(st.integers(-len(shape), len(shape) - 1)))
+    kept, reduced = reduction(shape, axes)
+    x = np.arange(math.prod(shape)).reshape(shape)
+    inner = [sum(i * loop.strides[0] for i, loop in zip(step, reduced, strict=True))
+             for step in itertools.product(*(range(loop.extent) for loop in reduced))]  # fmt: skip
+    sums = {result: sum(start + one for one in inner) for start, result in visited(kept)}
+    expected = x.sum(tuple({axis % len(shape) for axis in axes})).ravel()
+    assert [sums[n] for n in range(expected.size)] == expected.tolist()
 
 
 def visited(loops):

@@ -14,7 +14,7 @@ from rlx.ops.q import QSigmoid16
 from rlx.targets.operands import unsupported
 from rlx_c.candidate import Candidate
 from rlx_c.layer import ConstantTable, Kernel, LoweredLayer
-from rlx_c.nest import nest, row_major
+from rlx_c.nest import reduction
 from rlx_cortexm.kernels.int16.tactic import REACH, scale_constants
 from rlx_cortexm.scaling import INT32_BOUND
 from rlx_cortexm.tactic import Tactic
@@ -78,27 +78,21 @@ def softmax(node: Node) -> tuple[Candidate, ...]:
 def mean(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a mean, or raise UnsupportedOpError."""
     op = cast("QMean", node.op)
-    shape = node.operands[0].type.static_shape
-    strides = row_major(shape)
-    axes = {a % len(shape) for a in op.axes}
-    kept_axes = [
-        (n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes
-    ]
-    reduced = [(shape[a], strides[a]) for a in sorted(axes)]
-    count = math.prod(n for n, _ in reduced)
+    x = node.operands[0].type
+    outer, inner = reduction(x.static_shape, op.axes)
+    count = math.prod(loop.extent for loop in inner)
     if REACH * count >= INT32_BOUND:
         raise unsupported(node, f"a sum of {count} int16 values does not fit int32")
     scale = scale_constants(op.rescale, REACH * count)
-    kept_shape = tuple(n for n, _ in kept_axes)
     constants = {
-        "kept": nest(kept_shape, [s for _, s in kept_axes], row_major(kept_shape)),
-        "reduced": nest([n for n, _ in reduced], [s for _, s in reduced]),
+        "kept": outer,
+        "reduced": inner,
         "low": op.low,
         "high": op.high,
         **scale,
     }
     kernel = Kernel.of("mean16", "int16/mean", constants, (str(scale["scale"]),))
-    instructions = TERM * math.prod(shape) + RESULT * math.prod(kept_shape)
+    instructions = TERM * x.size + RESULT * node.types[0].size
     lowered = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(lowered, "mean16"),)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from rlx.targets.operands import unsupported
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
-from rlx_c.nest import nest, row_major
+from rlx_c.nest import reduction
 from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
 from rlx_cortexm.tactic import Tactic
 
@@ -27,23 +27,17 @@ RESULT: Final = 12.4
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a mean, or raise UnsupportedOpError."""
     op = cast("QMean", node.op)
-    shape = node.operands[0].type.static_shape
-    strides = row_major(shape)
-    axes = {a % len(shape) for a in op.axes}
-    kept_axes = [
-        (n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes
-    ]
-    reduced = [(shape[a], strides[a]) for a in sorted(axes)]
-    count = math.prod(n for n, _ in reduced)
+    x = node.operands[0].type
+    outer, inner = reduction(x.static_shape, op.axes)
+    count = math.prod(loop.extent for loop in inner)
     # Sums of raw values, with the zero point subtracted at the end: both stay below this.
     bound = (128 + abs(op.x_zero_point)) * count
     if bound >= INT32_BOUND:
         raise unsupported(node, f"a sum of {count} values does not fit int32")
     sum_scaling = scaling(op.rescale, bound)
-    kept_shape = tuple(n for n, _ in kept_axes)
     constants = {
-        "kept": nest(kept_shape, [s for _, s in kept_axes], row_major(kept_shape)),
-        "reduced": nest([n for n, _ in reduced], [s for _, s in reduced]),
+        "kept": outer,
+        "reduced": inner,
         "offset": -count * op.x_zero_point,
         "requantize": sum_scaling.function,
         "multiplier": sum_scaling.multiplier[0],
@@ -51,7 +45,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         **output_constants(op.low, op.high, op.zero_point),
     }
     kernel = Kernel.of("mean", "mean/kernel", constants, (sum_scaling.function,))
-    instructions = round(TERM * math.prod(shape) + RESULT * math.prod(kept_shape))
+    instructions = round(TERM * x.size + RESULT * node.types[0].size)
     layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, "mean"),)
 

@@ -12,7 +12,7 @@ from rlx.ir import DType, Refusal
 from rlx.ops.real import RealReduceMax, RealReduceMean, RealReduceMin, RealReduceProd, RealReduceSum
 from rlx.ops.real.reduce import RealReduce
 from rlx_c.layer import Kernel
-from rlx_c.nest import nest, row_major
+from rlx_c.nest import reduction
 from rlx_host.layer import NativeLayer, Split
 
 if TYPE_CHECKING:
@@ -38,17 +38,9 @@ def reduce(node: Node, instructions: InstructionSet) -> NativeLayer | Refusal:
     x = node.operands[0].type
     if x.dtype is not DType.F32:
         return Refusal("its operand is not f32")
-    shape, strides = x.static_shape, row_major(x.static_shape)
-    axes = {axis % x.rank for axis in op.axes}
-    reduced_axes = [(shape[a], strides[a]) for a in sorted(axes)]
-    kept_axes = [
-        (n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes
-    ]
-    sizes = [n for n, _ in kept_axes]
-    outer = nest(sizes, [s for _, s in kept_axes], row_major(sizes))
-    inner = nest([n for n, _ in reduced_axes], [s for _, s in reduced_axes])
+    outer, inner = reduction(x.static_shape, op.axes)
     along = bool(inner) and inner[-1].strides == (1,)
-    count = math.prod(n for n, _ in reduced_axes)
+    count = math.prod(loop.extent for loop in inner)
     initial, combine, lanes = _FORMS[type(op)]
     loops = inner[:-1] if along else inner
     if not along and not outer:
