@@ -302,21 +302,10 @@ def convert(
     conversion.bounded = set(resolver.bounded)
     if rounding is not Rounding.DOUBLE:
         conversion.averages = stepped.averages_of(fitted.graph)
-    sources: dict[Node, Node] = {}
-    joined_origins: dict[Node, list[Origin]] = {}
     _append_inputs(conversion, fitted.graph)
-    for node in (n for n in needed.nodes if n not in conversion.averages):
-        first = conversion.graph.count
-        layer = needed.layers.get(node, node)
-        call = NodeConversion(conversion, layer, None if layer is node else node)
-        results = _lower(call)
-        conversion.values.update(zip(node.results, results, strict=True))
-        new = [n for n in conversion.graph.nodes[first:] if n.operands]
-        for part in new or [v.node for v in results if v.node.operands]:
-            joined_origins.setdefault(part, []).append(node.origin)
-        sources |= dict.fromkeys(new, fitted.sources[layer])
+    sources, origins = _append_nodes(conversion, fitted, needed)
     _append_outputs(conversion, fitted.graph)
-    rewriter = _join_origins(conversion.graph, joined_origins)
+    rewriter = _join_origins(conversion.graph, origins)
     final = rewriter.finish()
     return Converted(
         final,
@@ -325,6 +314,30 @@ def convert(
         _layers(sources, conversion, fitted),
         tuple(place_of(v.node) for v in resolver.bounded if _has_weights(v.node, needed)),
     )
+
+
+def _append_nodes(
+    conversion: Conversion, fitted: Fitted, needed: Needed
+) -> tuple[dict[Node, Node], dict[Node, list[Origin]]]:
+    """Append the integer form of every node.
+
+    Returns:
+        The node of the float graph that each new node computes, and the origins of all nodes that
+        each was made of.
+    """
+    sources: dict[Node, Node] = {}
+    origins: dict[Node, list[Origin]] = {}
+    for node in (n for n in needed.nodes if n not in conversion.averages):
+        first = conversion.graph.count
+        layer = needed.layers.get(node, node)
+        call = NodeConversion(conversion, layer, None if layer is node else node)
+        results = _lower(call)
+        conversion.values.update(zip(node.results, results, strict=True))
+        new = [n for n in conversion.graph.nodes[first:] if n.operands]
+        for part in new or [v.node for v in results if v.node.operands]:
+            origins.setdefault(part, []).append(node.origin)
+        sources |= dict.fromkeys(new, fitted.sources[layer])
+    return sources, origins
 
 
 def _join_origins(graph: Graph, origins: Mapping[Node, list[Origin]]) -> Rewriter:
