@@ -39,7 +39,8 @@ def vmap(model: Given, size: int | Dim, inputs: Sequence[str] | str | None = Non
 
     Raises:
         ValueError: ``size`` is not positive.
-        UsageError: There is no input of a name, or the next value of a state depends on one.
+        UsageError: A name is not that of an input, or the next value of a state depends on a
+            vectorized input.
         ShapeError: An op mixes the values, or reads them at indices that differ.
         UnsupportedOpError: An op has no rule; the message says why.
 

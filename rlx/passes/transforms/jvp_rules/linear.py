@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 MIN_FINITE = {
     DType.F64: float(np.finfo(np.float64).min), DType.F32: float(np.finfo(np.float32).min),
-    DType.F16: -65504.0, DType.BF16: -3e38, DType.F8E4M3: -448.0, DType.F8E5M2: -57344.0,
+    DType.F16: -65504.0, DType.BF16: -float.fromhex("0x1.fep127"),
+    DType.F8E4M3: -448.0, DType.F8E5M2: -57344.0,
 }  # fmt: skip
-"""A finite number of each type, below which there are no others, or none of use."""
+"""The minimum finite number of each type."""
 
 
 @RULES.rule(real.RealMatmul, real.RealConv)
