@@ -31,7 +31,7 @@ class CyclePrediction:
 
     @staticmethod
     def of(cpu: str, flash: Flash, clock_mhz: float | None = None) -> CyclePrediction | None:
-        """Return the predictor of a core; None if there are no rates of it, or of its waits."""
+        """Return the predictor of a core; None if it has no rates, or none of its waits."""
         rates = core_rates(cpu)
         if rates is None or (flash.wait_states and rates.wait_error is None):
             return None
@@ -39,7 +39,7 @@ class CyclePrediction:
 
     @property
     def error(self) -> float:
-        """Maximum error found, relative to modelled cycles of a network."""
+        """Maximum error measured, relative to modelled cycles of a network."""
         waits = self.rates.wait_error if self.flash.wait_states else None
         return self.rates.error if waits is None else waits
 
